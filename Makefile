@@ -1,0 +1,56 @@
+# Everything here works on a fresh machine with Python >= 3.11 and make; nothing needs the network beyond the package index.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help verify test test-peers lint format fixtures fuzz bench clean
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+# Each stamp installs what its target needs, again when pyproject.toml changed.
+$(VENV)/.core: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+$(VENV)/.peers: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,peers]"
+	touch $@
+
+verify: $(VENV)/.core ## set up, and run the main job on the embedded sample
+	$(BIN)/ln-audit verify sample
+
+test: $(VENV)/.dev ## the tests: no network, no torch, no GPU
+	$(BIN)/python -m pytest -q
+
+test-peers: $(VENV)/.peers ## the tests against torch, transformers and onnxruntime
+	$(BIN)/python -m pytest -q -m peers
+
+lint: $(VENV)/.dev ## ruff and mypy over everything
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## write the code as ruff would
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+fixtures: $(VENV)/.dev ## build fixtures/ and the family index again: the same bytes each time
+	$(BIN)/python fixtures/build.py
+	$(BIN)/python scripts/index_families.py
+
+fuzz: $(VENV)/.dev ## 20,000 random mutations of a good file, against the reference reader
+	$(BIN)/python scripts/fuzz_safetensors.py 20000
+
+bench: $(VENV)/.dev ## speed and bytes, side by side with peers, as ratios
+	$(BIN)/python scripts/bench.py
+
+clean: ## remove the environment and what tools left behind
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

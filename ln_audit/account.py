@@ -1,0 +1,113 @@
+"""The accounting: what each promised norm really holds, counted and measured from the tensors, and what was not looked at."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ln_audit.families.parameters import count
+from ln_audit.report import CheckpointReport, NormReport, Parameters, SourceReport, TensorReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ln_audit.checks.subject import Subject
+    from ln_audit.core import Checkpoint, Norm, Source
+
+_BINS = 24  # of the small histogram: what fits beside a name in a terminal
+
+
+def source_report(source: Source) -> SourceReport:
+    """What the source is and what reading from it cost so far."""
+    used = tuple(source.used)
+    return SourceReport(
+        source.spec,
+        source.kind,
+        source.identity,
+        source.revision,
+        used,
+        source.requests,
+        sum(file.bytes_read for file in used),
+    )
+
+
+def checkpoint_report(checkpoint: Checkpoint) -> CheckpointReport:
+    """How many tensors of which dtypes the container holds."""
+    dtypes = Counter(info.dtype for info in checkpoint.tensors.values())
+    return CheckpointReport(checkpoint.format, len(checkpoint.tensors), dict(sorted(dtypes.items())))
+
+
+def norm_reports(subject: Subject) -> tuple[NormReport, ...]:
+    """Every promised norm with its tensors as found; values only where they were read."""
+    return tuple(_norm_report(norm, subject) for norm in subject.norms)
+
+
+def _norm_report(norm: Norm, subject: Subject) -> NormReport:
+    tensors = tuple(_tensor(name, norm, subject) for name in norm.tensors if name in subject.checkpoint.tensors)
+    return NormReport(norm, tensors, sum(subject.checkpoint.tensors[tensor.name].elements for tensor in tensors))
+
+
+def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
+    info = subject.checkpoint.tensors[name]
+    bare = TensorReport(name, "gain" if name == norm.gain else "bias", info.shape, info.dtype)
+    stored, values = subject.values.get(name), subject.arrays.get(name)
+    if stored is None or values is None:
+        return bare
+    import numpy as np
+
+    from ln_audit.formats.dtypes import array
+    from ln_audit.numerics.parameters import value_sha256
+
+    digest = hashlib.sha256(stored.data).hexdigest()
+    value_digest = value_sha256(array(stored), norm.weight_offset if name == norm.gain else 0.0)
+    finite = values[np.isfinite(values)]
+    if finite.size == 0 or finite.size < values.size:
+        return TensorReport(name, bare.role, info.shape, info.dtype, digest, value_digest)
+    with np.errstate(over="ignore"):
+        spread = finite.max() - finite.min()
+    histogram = tuple(int(n) for n in np.histogram(finite, bins=_BINS)[0]) if 0 < spread < np.inf else ()
+    return TensorReport(
+        name,
+        bare.role,
+        info.shape,
+        info.dtype,
+        digest,
+        value_digest,
+        mean=float(finite.mean()),
+        std=float(finite.std()),
+        min=float(finite.min()),
+        max=float(finite.max()),
+        argmin=int(finite.argmin()),
+        argmax=int(finite.argmax()),
+        histogram=histogram,
+    )
+
+
+def parameters(subject: Subject, norms: tuple[NormReport, ...]) -> Parameters:
+    """The three counts; null with a reason where the family is unknown."""
+    if subject.family is None:
+        return Parameters(
+            final_norm=sum(entry.parameters for entry in norms) or None,
+            reason="the family is unknown: buffers and tied tensors are too",
+        )
+    main = [entry for entry in norms if entry.norm.role == "final"]
+    return Parameters(
+        final_norm=sum(entry.parameters for entry in main if entry.norm.stack == main[0].norm.stack) if main else None,
+        all_norms=sum(entry.parameters for entry in norms),
+        checkpoint=count(subject.checkpoint, subject.family, subject.config),
+    )
+
+
+def not_checked(subject: Subject, source: Source) -> Iterator[str]:
+    """What a reader might believe was looked at and was not."""
+    if unread := subject.unread():
+        yield f"values of {len(unread)} norms: not read (--values all reads them)"
+    compared = {Path(comparison.recording).name for comparison in subject.comparisons}
+    for name in subject.checkpoint.beside if source.kind != "sample" else ():
+        if name not in compared:
+            yield f"{name}: not read: a loader takes {subject.checkpoint.files[0]}"
+    if source.kind == "hub" and source.entry is None:
+        yield "other files of the repository: not listed"
+    yield "every tensor that is no norm: only its name, dtype, shape and place in the file were read"

@@ -1,0 +1,199 @@
+"""Recordings against norms: which recording belongs to which norm, whether it is of these weights, and what it shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ln_audit.core import Comparison, Norm, Place
+from ln_audit.errors import RecordingError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy as np
+
+    from ln_audit.checks.subject import Subject
+    from ln_audit.numerics.parameters import NormParameters
+    from ln_audit.recording import Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A recording to compare with, where it comes from, and whether it is ours rather than the user's."""
+
+    path: str
+    label: str
+    provenance: str
+    packaged: bool = False
+    after: str | None = None  # the second array where --before and --after name two
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One recorded norm: the recording, the name it has in there, and the promised norm it belongs to."""
+
+    given: Given
+    recording: Recording
+    key: str
+    norm: Norm
+
+
+def given(subject: Subject, sample: str | None) -> Iterator[Given]:
+    """The user's recordings first, then the sample's own, then the one that the package holds of a published model."""
+    demand = subject.demand
+    for path in demand.recordings:
+        yield Given(path, path, "recording given by the caller")
+    if demand.before is not None and demand.after is not None:
+        yield Given(
+            demand.before, f"{demand.before} → {demand.after}", "arrays given by the caller", after=demand.after
+        )
+    if sample is not None:
+        yield Given(
+            sample, "the sample's recording", "packaged with the sample: recorded from a real forward pass of it"
+        )
+    if subject.known is not None:
+        yield Given(
+            str(subject.known.recording),
+            f"the packaged recording of {subject.known.repo}",
+            "packaged: synthetic states put through PyTorch's LayerNorm; your own runtime is judged with --recording",
+            packaged=True,
+        )
+
+
+def pairs(given: Given, subject: Subject) -> Iterator[Pair]:
+    """Every recorded norm of one recording with the norm it belongs to.
+
+    Raises `RecordingError` for an unusable recording, `UsageError` when --norm names no norm or is needed and missing.
+    """
+    from ln_audit.recording import open_pair, open_recording
+
+    recording = open_recording(given.path) if given.after is None else open_pair(given.path, given.after)
+    for key in recording.norms:
+        if key:
+            named = find(subject, key)
+            if named is None:
+                raise RecordingError(f"{recording.name}: {key}: expected a norm of the target, found none of that name")
+            yield Pair(given, recording, key, named)
+        else:
+            yield Pair(given, recording, key, chosen(subject, recording))
+
+
+def chosen(subject: Subject, recording: Recording) -> Norm:
+    """The norm of a recording that holds one pair: --norm, else what the recording says, else the final norm.
+
+    Raises `UsageError` when --norm names no norm or is needed, `RecordingError` when the recording names an unknown one.
+    """
+    demanded = subject.demand.norm
+    if demanded is not None:
+        norm = find(subject, demanded)
+        if norm is None:
+            raise UsageError(f"--norm {demanded}: expected a norm of the target, found none of that name")
+        return norm
+    named = recording.metadata.get("norm")
+    if named:
+        norm = find(subject, named)
+        if norm is None:
+            raise RecordingError(
+                f"{recording.name}: norm: expected a norm of the target, found {named!r}", hint="name it with --norm"
+            )
+        return norm
+    final = [norm for norm in subject.norms if norm.role == "final"]
+    if len(final) != 1:
+        told = ", ".join(norm.name for norm in final) or "none"
+        raise UsageError(f"{recording.name}: expected one final norm, found {told}", hint="say which with --norm NAME")
+    return final[0]
+
+
+def find(subject: Subject, name: str) -> Norm | None:
+    """The norm called `name`, with or without the family's prefix."""
+    prefixes = subject.family.prefixes if subject.family is not None else ("",)
+    wanted = {name, *(prefix + name for prefix in prefixes), *(name.removeprefix(prefix) for prefix in prefixes)}
+    return next((norm for norm in subject.norms if norm.name in wanted), None)
+
+
+def recorded_epsilon(pair: Pair) -> Place | None:
+    """The epsilon that a recording says it was made with; None when it says none that is a number."""
+    try:
+        return Place(f"{pair.recording.name}: eps", float(pair.recording.metadata["eps"]))
+    except (KeyError, ValueError):
+        return None
+
+
+def compare(pair: Pair, subject: Subject) -> Comparison:
+    """One recorded norm against the float64 reference, or the reason why that says nothing. Raises `RecordingError`."""
+    from ln_audit.numerics.compare import compare as against_reference
+
+    norm, demand, metadata = pair.norm, subject.demand, pair.recording.metadata
+    parameters = norm_parameters(subject, norm)
+    if parameters is None:
+        return _undecided(
+            pair, "no-parameters", f"{norm.name}: its gain, bias or epsilon is not known, so nothing was compared"
+        )
+    other = _other_weights(metadata, norm, parameters)
+    if other is not None:
+        return _undecided(
+            pair, "other-weights", f"{pair.recording.name}: {other}", status="skip" if pair.given.packaged else "fail"
+        )
+    stated = demand.output_dtype or metadata.get("output_dtype")
+    return against_reference(
+        pair.recording.rows(pair.key),
+        parameters,
+        norm=norm.name,
+        recording=pair.given.label,
+        provenance=pair.given.provenance,
+        output_dtype=stated,
+        output_dtype_source="given by the caller" if demand.output_dtype else "stated by the recording",
+        before_rounded=demand.before_rounded or metadata.get("before_rounded"),
+        packaged=pair.given.packaged,
+    )
+
+
+def norm_parameters(subject: Subject, norm: Norm) -> NormParameters | None:
+    """Gain, bias and epsilon as the reference takes them; None when one that the norm must have was not read."""
+    from ln_audit.formats.dtypes import array
+    from ln_audit.numerics.parameters import NormParameters
+
+    needed = [name for name in norm.tensors if not (name == norm.bias and norm.bias_optional)]
+    if norm.eps is None or any(name not in subject.arrays for name in needed):
+        return None
+    values = {name: array(subject.values[name]) for name in norm.tensors if name in subject.arrays}
+    gain = None if norm.gain is None else values[norm.gain]
+    bias = None if norm.bias is None else values.get(norm.bias)
+    return NormParameters(norm.kind, gain, bias, norm.eps, norm.weight_offset, norm.chain)
+
+
+def _undecided(pair: Pair, finding: str, message: str, status: str = "skip") -> Comparison:
+    return Comparison(
+        norm=pair.norm.name,
+        recording=pair.given.label,
+        provenance=pair.given.provenance,
+        status="fail" if status == "fail" else "skip",
+        finding=finding,
+        message=message,
+        packaged=pair.given.packaged,
+    )
+
+
+def _other_weights(metadata: Mapping[str, str], norm: Norm, parameters: NormParameters) -> str | None:
+    """Why the recording is of other weights, by the digests it carries; None when it is not, or carries none."""
+    for role, values, offset in (("gain", parameters.gain, norm.weight_offset), ("bias", parameters.bias, 0.0)):
+        stated = metadata.get(f"{role}_value_sha256")
+        if not stated or values is None:
+            continue
+        honest = _digests(values, offset)
+        if stated not in honest:
+            return (
+                f"{role}_value_sha256: expected {str(honest[0])[:12]}… ({norm.name} of the target), found {stated[:12]}…:"
+                " recorded with other weights"
+            )
+    return None
+
+
+def _digests(values: np.ndarray[Any, Any], offset: float) -> list[str | None]:
+    """Digests of the values as stored and after the casts that an honest run makes (a model cast to a narrower dtype)."""
+    from ln_audit.numerics.floats import FORMATS, float64
+    from ln_audit.numerics.parameters import value_sha256
+
+    narrow = [FORMATS[name].round(float64(values)) for name in ("bfloat16", "float16")]
+    return [value_sha256(values, offset), *(value_sha256(cast, offset) for cast in narrow)]

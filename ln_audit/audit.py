@@ -1,0 +1,170 @@
+"""The pipeline: a target becomes a source, a checkpoint, a contract, values, comparisons, findings, a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ln_audit import account, agreement, checks, policy
+from ln_audit.checks.subject import Subject
+from ln_audit.core import Recognised
+from ln_audit.errors import AuditError, LnAuditError, UsageError
+from ln_audit.families import contract, known, recognise
+from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
+from ln_audit.formats.config import read_config
+from ln_audit.formats.dtypes import DTYPES
+from ln_audit.report import Failure, Report, SourceReport
+from ln_audit.sources import SOURCES, open_source
+from ln_audit.sources.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ln_audit.core import Norm, Source, SourceKind, TensorInfo
+    from ln_audit.demand import Demand
+
+_LARGEST = 16_000_000  # bytes of one norm tensor: the widest known have 0.2 MB, and a wrong shape may claim anything
+
+
+def audit(target: str, demand: Demand) -> tuple[Report, ...]:
+    """One report per self-contained artifact of the target.
+
+    Never raises for what the target holds: an input that cannot be audited is a report with an error, whose verdict is
+    incomplete. Raises `UsageError` when the call itself is wrong.
+    """
+    require = policy.required(demand.require)
+    source: Source | None = None
+    try:
+        source = _open(target, demand)
+        first, *others = find_artifacts(source)
+        reports = [_examine(source, first, demand, require)]
+        reports += [
+            _examine(_open(target, demand), artifact, demand, require) for artifact in others
+        ]  # each counts its own bytes
+        return tuple(reports)
+    except AuditError as error:
+        told = _unopened(target) if source is None else account.source_report(source)
+        return (Report(told, error=failure(error)),)
+
+
+def _open(target: str, demand: Demand) -> Source:
+    return open_source(target, Settings(demand.revision, demand.offline, demand.full, demand.progress))
+
+
+def _examine(source: Source, artifact: Artifact, demand: Demand, require: frozenset[str]) -> Report:
+    """One artifact; where a step fails, what the steps before it found out is still judged."""
+    subject: Subject | None = None
+    error: Failure | None = None
+    try:
+        for reached in _steps(source, artifact, demand):
+            subject = reached
+    except AuditError as problem:
+        error = failure(problem)
+    told = account.source_report(source)
+    if subject is None:
+        return Report(told, error=error)
+    norms = account.norm_reports(subject)
+    return Report(
+        told,
+        account.checkpoint_report(subject.checkpoint),
+        subject.recognised,
+        norms,
+        account.parameters(subject, norms),
+        subject.comparisons,
+        policy.apply(checks.run(subject), require, strict=demand.strict),
+        tuple(account.not_checked(subject, source)),
+        error,
+    )
+
+
+def promised(target: str, demand: Demand) -> Subject:
+    """The target's first artifact with its norms' values read, for what is no verdict (trace). Raises `AuditError`."""
+    source = _open(target, demand)
+    artifact = find_artifacts(source)[0]
+    return next(
+        subject
+        for subject in _steps(source, artifact, demand)
+        if subject.values or (not subject.norms and subject.candidates)
+    )
+
+
+def _steps(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subject]:
+    """The same subject, ever more complete: its header, what it promises, its values, what its recordings show."""
+    checkpoint = read_checkpoint(source, artifact)
+    config = read_config(source, demand.config)
+    subject = Subject(source.identity, source.revision, checkpoint, config, None, None, (), demand)
+    yield subject
+    subject = _promised(subject)
+    yield subject
+    for_all = demand.values == "all" or (demand.values is None and source.kind in ("local", "sample"))
+    subject = _with_values(subject, subject.norms if for_all else subject.final())
+    yield subject
+    sample = str(known.ASSETS / "sample" / "recording.safetensors") if source.kind == "sample" else None
+    for given in agreement.given(subject, sample):
+        for pair in agreement.pairs(given, subject):
+            subject = _with_values(subject, (pair.norm,))
+            epsilon = agreement.recorded_epsilon(pair)
+            comparison = agreement.compare(pair, subject)
+            if epsilon is not None and comparison.finding != "other-weights":
+                subject = replace(subject, recorded=(*subject.recorded, (pair.norm.name, epsilon)))
+            subject = replace(subject, comparisons=(*subject.comparisons, comparison))
+            yield subject
+
+
+def _promised(subject: Subject) -> Subject:
+    """The subject with its family and the norms it promises, or with candidates where the family is unknown."""
+    demand, checkpoint, config = subject.demand, subject.checkpoint, subject.config
+    if demand.family is not None:
+        family = recognise.given(demand.family)
+        found = (family, Recognised(family.name, "given by the caller"))
+    else:
+        found_or_none = recognise.identify(checkpoint, config)
+        if found_or_none is None:
+            if demand.norm is not None and demand.kind is not None:
+                return replace(subject, norms=contract.described(checkpoint, demand))
+            return replace(subject, candidates=tuple(recognise.candidates(checkpoint, config)))
+        found = found_or_none
+    family, recognised = found
+    norms = contract.contract(family, config, checkpoint, demand)
+    subject = replace(subject, family=family, recognised=recognised, norms=norms, known=known.known(family, norms))
+    if demand.norm is not None and agreement.find(subject, demand.norm) is None:
+        raise UsageError(f"--norm {demand.norm}: expected a norm of {family.name}, found none of that name")
+    return subject
+
+
+def _with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
+    """The subject with the values of these norms read, all in one call so that the source can join what is near."""
+    from ln_audit.formats.dtypes import decode
+
+    tensors = subject.checkpoint.tensors
+    names = [
+        name
+        for norm in norms
+        for name in norm.tensors
+        if name in tensors and name not in subject.values and _readable(tensors[name])
+    ]
+    if not names:
+        return subject
+    stored = dict(subject.checkpoint.read(names))
+    arrays = {name: decode(value) for name, value in stored.items()}
+    return replace(subject, values={**subject.values, **stored}, arrays={**subject.arrays, **arrays})
+
+
+def _readable(info: TensorInfo) -> bool:
+    """Whether the values can be decoded and are no more than a norm can have; wrong-shape and stored-dtype say the rest."""
+    known = DTYPES.get(info.dtype)
+    return known is not None and known.numpy is not None and info.nbytes <= _LARGEST
+
+
+def _unopened(target: str) -> SourceReport:
+    """What is known of a target that could not even be opened: which kind of source it was taken for."""
+    kinds: tuple[SourceKind, ...] = ("sample", "local", "http", "hub")
+    kind: SourceKind = next(
+        (kind for kind, module in zip(kinds, SOURCES, strict=True) if module.accepts(target)), "local"
+    )
+    return SourceReport(target, kind, target, None, (), 0, 0)
+
+
+def failure(error: LnAuditError) -> Failure:
+    """An error as a value of the report."""
+    return Failure(error.kind, error.message, error.hint)

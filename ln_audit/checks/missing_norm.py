@@ -1,0 +1,69 @@
+"""A norm that the model promises is not in the checkpoint.
+
+What it does: takes every norm that the family's table promises for this config and looks for its gain and bias among the
+checkpoint's tensors, by name.
+
+Why it matters: loaders initialise what they do not find. A final norm that was lost in a conversion, a merge or a
+pipeline-parallel save becomes ones and zeros, the model loads without an error, and only its quality is off.
+
+Example: `model.safetensors: ln_f.bias: expected a bias of shape [768], found no such tensor`
+
+How to mend: save or convert again from the source checkpoint, and look at what dropped the name. A tensor that is there
+under another name is reported by wrong-name instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ln_audit.report import Finding, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ln_audit.checks.subject import Subject
+    from ln_audit.core import Norm
+
+RULE = Rule("LN001", "missing-norm")
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """One finding per norm; where the family is unknown, one skip that the verdict depends on."""
+    if not subject.norms:
+        yield RULE.skipped(subject.checkpoint.files[0], _unknown(subject), required=True)
+    for norm in subject.norms:
+        yield from _judge(norm, subject)
+
+
+def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
+    tensors, file = subject.checkpoint.tensors, subject.checkpoint.files[0]
+    missing = [(name, name == norm.bias) for name in norm.tensors if name not in tensors]
+    if not missing:
+        if not norm.misnamed:
+            parts = "gain" if norm.bias is None else "gain and bias"
+            yield RULE.passed(norm.name, f"{parts} found")
+        return
+    width = "" if norm.width is None else f" of shape [{norm.width}]"
+    for name, is_bias in missing:
+        what = "bias" if is_bias else "gain"
+        if is_bias and norm.bias_optional:
+            yield RULE.warned(
+                norm.name,
+                f"{file}: {name}: expected a bias{width}, found no such tensor",
+                "the loader starts it at zero; right only if the trained bias was zero",
+            )
+        else:
+            yield RULE.failed(
+                norm.name,
+                f"{file}: {name}: expected a {what}{width}, found no such tensor",
+                "loaders silently re-initialise what is missing: save or convert again from the source",
+            )
+
+
+def _unknown(subject: Subject) -> str:
+    model_type = None if subject.config is None else subject.config.get("model_type")
+    known = (
+        "no config.json and names that no family has" if model_type is None else f"model_type {str(model_type)[:60]!r}"
+    )
+    listed = f"; candidates: {', '.join(subject.candidates)}" if subject.candidates else ""
+    return f"unknown family ({known}){listed}; say which norm it is with --norm NAME --kind KIND --eps X, or --family FILE.toml"

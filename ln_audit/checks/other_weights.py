@@ -1,0 +1,37 @@
+"""A recording was made with other weights than the target's.
+
+What it does: compares the digests of gain and bias that a recording carries with the target's own, as stored and after the
+casts that an honest run makes (the model cast to bfloat16 or float16).
+
+Why it matters: a recording of another revision, another fine-tune or another model says nothing about this norm. It must be
+said first, and never be taken for a fault of the norm.
+
+Example: `run.safetensors: gain_value_sha256: expected 3f2a… (ln_f of this target), found 91bc…`
+
+How to mend: record again with this checkpoint, or name the checkpoint that the recording was made with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ln_audit.report import Finding, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ln_audit.checks.subject import Subject
+
+RULE = Rule("LN203", "other-weights")
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """A failure per recording of other weights; the packaged recording is merely left aside."""
+    for comparison in subject.comparisons:
+        if comparison.finding != "other-weights":
+            continue
+        label = f"{comparison.norm} against {comparison.recording}"
+        if comparison.packaged:
+            yield RULE.skipped(label, comparison.message)
+        else:
+            yield RULE.failed(label, comparison.message, "record again with this checkpoint")

@@ -1,0 +1,49 @@
+"""A norm's parameters are stored in a dtype that norms do not survive, or that does not fit together.
+
+What it does: looks at the dtype of every norm tensor in the header.
+
+Why it matters: norms are one part in thousands of a model's bytes, and every sane quantizer leaves them alone. A norm in
+an integer, 8-bit or 4-bit float type was quantized by accident; a gain and a bias in different dtypes were not written by
+one program.
+
+Example: `model.safetensors: model.norm.weight: expected F32, BF16, F16 or F64, found I8`
+
+How to mend: exclude the norms from quantization and convert again from the source.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ln_audit.report import Finding, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ln_audit.checks.subject import Subject
+
+RULE = Rule("LN007", "stored-dtype")
+_FLOATS = ("F32", "BF16", "F16", "F64")
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """One finding per norm that is there."""
+    tensors, file = subject.checkpoint.tensors, subject.checkpoint.files[0]
+    for norm in subject.norms:
+        dtypes = {name: tensors[name].dtype for name in norm.tensors if name in tensors}
+        quantized = {name: dtype for name, dtype in dtypes.items() if dtype not in _FLOATS}
+        for name, dtype in quantized.items():
+            yield RULE.failed(
+                norm.name,
+                f"{file}: {name}: expected F32, BF16, F16 or F64, found {dtype}",
+                "a quantized norm: leave the norms out of quantization and convert again",
+            )
+        if quantized or not dtypes:
+            continue
+        if len(set(dtypes.values())) > 1:
+            told = ", ".join(f"{name} {dtype}" for name, dtype in dtypes.items())
+            yield RULE.warned(
+                norm.name, f"{file}: {norm.name}: expected one dtype, found {told}", "cast both to one dtype"
+            )
+        else:
+            yield RULE.passed(norm.name, next(iter(dtypes.values())))

@@ -1,0 +1,57 @@
+"""What a check looks at: one checkpoint with everything the earlier steps found out about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy as np
+
+    from ln_audit.core import Checkpoint, Comparison, Norm, Place, Recognised, Stored
+    from ln_audit.demand import Demand
+    from ln_audit.families.known import Known
+    from ln_audit.families.schema import Family
+    from ln_audit.formats.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One checkpoint under audit. `values` holds what was read, `arrays` the same as float64 of the stored shape."""
+
+    identity: str
+    revision: str | None
+    checkpoint: Checkpoint
+    config: Config | None
+    family: Family | None
+    recognised: Recognised | None
+    norms: tuple[Norm, ...]
+    demand: Demand
+    values: Mapping[str, Stored] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    comparisons: tuple[Comparison, ...] = ()
+    recorded: tuple[tuple[str, Place], ...] = ()  # (norm, epsilon) that recordings say they were made with
+    known: Known | None = None
+    candidates: tuple[str, ...] = ()  # what could be a norm, where the family is unknown
+
+    def present(self) -> Iterator[tuple[Norm, str]]:
+        """Every promised tensor that the checkpoint holds, with its norm."""
+        for norm in self.norms:
+            for name in norm.tensors:
+                if name in self.checkpoint.tensors:
+                    yield norm, name
+
+    def unread(self) -> tuple[Norm, ...]:
+        """Norms of which tensors are there but were not read."""
+        return tuple(
+            norm
+            for norm in self.norms
+            if any(name in self.checkpoint.tensors and name not in self.values for name in norm.tensors)
+        )
+
+    def final(self) -> tuple[Norm, ...]:
+        """The final norms; where the family declares none, its block norms are what it is held to."""
+        final = tuple(norm for norm in self.norms if norm.role == "final")
+        return final or self.norms

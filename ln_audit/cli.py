@@ -1,0 +1,163 @@
+"""The command line: arguments → pipeline → print → exit code. The only module that prints, and the only broad `except`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from ln_audit import options as opt
+from ln_audit import output
+from ln_audit.demand import Demand
+from ln_audit.errors import AuditError, UsageError
+from ln_audit.options import Plain, PlainGroup
+
+app = typer.Typer(
+    name="ln-audit",
+    cls=PlainGroup,
+    help="Prove that the normalization layers of a model checkpoint are what they should be.",
+    epilog="Exit codes: 0 pass, 1 fail, 2 the call is wrong, 3 incomplete (cannot tell), 4 a bug in ln-audit, 130 interrupted.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _top(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    """Prove that the normalization layers of a model checkpoint are what they should be."""
+    if version:  # the door answers a lone --version; this is for --version among other words
+        from ln_audit import __version__
+
+        typer.echo(f"ln-audit {__version__}")
+        raise typer.Exit(0)
+
+
+@app.command(cls=Plain)
+def verify(
+    targets: opt.Targets,
+    recording: opt.Recordings = None,
+    before: opt.Before = None,
+    after: opt.After = None,
+    output_dtype: opt.OutputDtype = None,
+    before_rounded: opt.BeforeRounded = None,
+    norm: opt.NormName = None,
+    config: opt.Config = None,
+    family: opt.Family = None,
+    kind: opt.Kind = None,
+    eps: opt.Eps = None,
+    offset: opt.Offset = None,
+    values: opt.Values = None,
+    against: opt.Against = None,
+    lock: opt.Lock = None,
+    require: opt.Require = None,
+    strict: opt.Strict = False,
+    revision: opt.Revision = None,
+    offline: opt.Offline = False,
+    full: opt.Full = False,
+    format_: opt.Format = "text",
+    output_: opt.Output = None,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    no_color: opt.NoColor = False,
+) -> None:
+    """Are these artifacts' norms what they should be?"""
+    demand = Demand(
+        recordings=tuple(recording or ()),
+        before=before,
+        after=after,
+        output_dtype=output_dtype,
+        before_rounded=before_rounded,
+        norm=norm,
+        config=config,
+        family=family,
+        kind=kind,
+        eps=opt.number("--eps", eps),
+        offset=opt.number("--offset", offset),
+        values=opt.values(values),
+        against=against,
+        lock=lock,
+        require=tuple(require or ()),
+        strict=strict,
+        revision=revision,
+        offline=offline,
+        full=full,
+        progress=output.on_terminal(sys.stderr) and not quiet,
+    )
+    opt.check(demand, targets)
+    writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color)
+    from ln_audit.audit import audit
+
+    reports = tuple(report for target in targets for report in audit(target, demand))
+    raise typer.Exit(writer.write(reports))
+
+
+@app.command(cls=Plain)
+def report(
+    target: opt.Target,
+    config: opt.Config = None,
+    family: opt.Family = None,
+    revision: opt.Revision = None,
+    values: opt.Values = None,
+    offline: opt.Offline = False,
+    format_: opt.Format = "text",
+    output_: opt.Output = None,
+    no_color: opt.NoColor = False,
+) -> None:
+    """Which norm parameters does it hold, exactly? The accounting, counted from the tensors."""
+    demand = Demand(
+        config=config, family=family, revision=revision, values=opt.values(values) or "all", offline=offline,
+        progress=output.on_terminal(sys.stderr),
+    )  # fmt: skip
+    opt.check(demand, [target])
+    writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=no_color)
+    from ln_audit.audit import audit
+    from ln_audit.reports import parameters
+
+    raise typer.Exit(writer.write(audit(target, demand), text=parameters.render))
+
+
+@app.command(cls=Plain)
+def explain(rule: opt.RuleName = None) -> None:
+    """What does a rule check, why, and how is it mended? Without a rule: the formula, one worked token, the rules."""
+    from ln_audit.explain import overview, rule_document
+
+    typer.echo(overview() if rule is None else rule_document(rule), nl=False)
+
+
+@app.command(cls=Plain)
+def trace(
+    recording: opt.RecordingFile,
+    target: opt.MaybeTarget = None,
+    norm: opt.NormName = None,
+    config: opt.Config = None,
+    family: opt.Family = None,
+    revision: opt.Revision = None,
+    offline: opt.Offline = False,
+) -> None:
+    """How does the residual stream grow, and what does the final norm do to it?"""
+    from ln_audit.tracing import traced
+
+    demand = Demand(norm=norm, config=config, family=family, revision=revision, offline=offline, values="final")
+    typer.echo(traced(recording, target, demand), nl=False)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the program; the one place where an exception becomes an exit code."""
+    try:
+        code = app(args=list(arguments), prog_name="ln-audit", standalone_mode=False)
+    except typer.TyperException as error:
+        return output.rejected(arguments, UsageError(error.format_message(), hint=f"see {opt.help_for(arguments)}"), 2)
+    except UsageError as error:
+        return output.rejected(arguments, error, 2)
+    except AuditError as error:
+        return output.rejected(arguments, error, 3)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except BrokenPipeError:
+        return output.closed_pipe()
+    except Exception as error:  # noqa: BLE001
+        return output.bug(arguments, error)
+    return int(code or 0)

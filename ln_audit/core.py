@@ -1,0 +1,284 @@
+"""The nouns of ln-audit and the shape of each seam. Read this first; it imports nothing of ours but the error tree.
+
+One audit is one walk down this page: a `Source` gives bytes by range, a format makes a `Checkpoint` of them, a family says
+which `Norm`s the model promises, and `compare` holds recorded rows against the reference (`Comparison`). Checks make findings
+of all that; those, and the report whose verdict *is* the exit code, are in `report.py`: read it second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:  # numpy costs more than everything else we import: nobody pays for it who only asks for --help
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import numpy as np
+
+Status = Literal["pass", "fail", "warn", "skip"]
+SourceKind = Literal["hub", "local", "http", "sample"]
+
+
+# ---------------------------------------------------------------------------------------------- where bytes come from
+
+
+class Range(NamedTuple):
+    """Bytes `begin` to `end` (exclusive) of a file."""
+
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileUse:
+    """What one file cost: its whole size in bytes (None when unknown) and the bytes of it really read."""
+
+    name: str
+    size: int | None
+    bytes_read: int
+
+
+class Source(Protocol):
+    """A place that holds a model's files and reads them by range.
+
+    Every read of a file is pinned to the version first seen (commit and ETag, or modification time and size); a file that
+    changes between two reads raises `SourceError`, never gives a mixture.
+    """
+
+    @property
+    def spec(self) -> str: ...  # what the user typed
+
+    @property
+    def kind(self) -> SourceKind: ...
+
+    @property
+    def identity(self) -> str: ...  # openai-community/gpt2, an absolute path, a URL without its query
+
+    @property
+    def revision(self) -> str | None: ...  # the commit, once known; None where there is none
+
+    @property
+    def entry(self) -> str | None: ...  # the one file the user named, or None for a folder or repository
+
+    @property
+    def requests(self) -> int: ...  # what went over the wire so far; 0 for local files
+
+    @property
+    def used(self) -> Sequence[FileUse]: ...  # every file touched so far
+
+    def exists(self, file: str) -> bool:
+        """Whether the file is there. Absence is False; a dangling link or a network fault raises `SourceError`."""
+
+    def size(self, file: str) -> int:
+        """Size in bytes. Raises `SourceError`."""
+
+    def read(self, file: str, ranges: Sequence[Range]) -> list[bytes]:
+        """The bytes of each range, in order, each exactly as long as asked. Joins neighbours. Raises `SourceError`."""
+
+    def read_prefix(self, file: str, at_most: int) -> bytes:
+        """The first `at_most` bytes, or the whole file when it is shorter: one request, size then known."""
+
+    def files(self) -> Sequence[str] | None:
+        """Names of all files, or None where listing is impossible or was not asked for."""
+
+
+# ------------------------------------------------------------------------------------------- how a checkpoint is laid out
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """What a header says of one tensor. `dtype` uses safetensors' names (F32, BF16, …); `nbytes` is its stored size."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+
+    @property
+    def elements(self) -> int:
+        """Number of logical elements (two to the byte for F4)."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One tensor's bytes exactly as they are stored. Decoding is a separate step: digests and ULPs need the bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A fact that a container states about the model: a config.json key, a GGUF key, an ONNX attribute."""
+
+    key: str
+    value: object
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShardIndex:
+    """What an index file claims, beside what the shards hold."""
+
+    file: str
+    weight_map: Mapping[str, str]  # tensor → shard, as claimed
+    holders: Mapping[str, tuple[str, ...]]  # tensor → shards that really hold it
+    total_size: int | None  # bytes, as claimed
+    actual_size: int  # bytes, counted from the headers; a tensor in two shards once
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One model's tensors: names and shapes from the headers, values only when `read` is asked for them."""
+
+    format: str
+    files: tuple[str, ...]
+    tensors: Mapping[str, TensorInfo]
+    read: Callable[[Sequence[str]], Mapping[str, Stored]]
+    declared: tuple[Declared, ...] = ()
+    index: ShardIndex | None = None
+    read_from: Callable[[str, str], Stored] | None = None  # (shard, tensor): one copy of a tensor stored twice
+    beside: tuple[str, ...] = ()  # other artifacts of the same folder that a loader would not take
+
+
+# -------------------------------------------------------------------------------------------- what a family promises
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place where a value (here: epsilon) is written."""
+
+    where: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """One normalization layer that the model promises, with the tensor names it has in this checkpoint.
+
+    `gain` and `bias` are tensor names, None where the family has none. `width` and `eps` are None when they cannot be known.
+    `chain` names where the run rounds on its way (NUMERICS: `once`, `before_gain`, …), None when the family does not say.
+    """
+
+    name: str
+    role: Literal["final", "block", "embedding", "qk", "other"]
+    stack: str | None
+    layer: int | None
+    kind: str
+    gain: str | None
+    bias: str | None
+    width: int | None
+    width_source: str
+    eps: float | None
+    eps_source: str
+    eps_places: tuple[Place, ...] = ()
+    weight_offset: float = 0.0
+    chain: str | None = None
+    bias_optional: bool = False  # the family allows the bias to be absent; the loader then starts it at zero
+    misnamed: tuple[tuple[str, str], ...] = ()  # (name found, name that the loader expects)
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The tensor names that belong to this norm, gain first."""
+        return tuple(name for name in (self.gain, self.bias) if name is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """The family that was recognised, and by what: `model_type "gpt2" in config.json`, `given by the caller`."""
+
+    name: str
+    evidence: str
+
+
+# ----------------------------------------------------------------------------------------------------- the numbers
+
+
+class Rows(Protocol):
+    """Recorded rows of one norm, as many as one likes, never all in memory. Can be walked through more than once."""
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def positions(self) -> int: ...
+
+    @property
+    def before_dtype(self) -> str: ...  # numpy's name: float32, bfloat16, …
+
+    @property
+    def after_dtype(self) -> str: ...
+
+    @property
+    def leading(self) -> tuple[int, ...]: ...  # the shape without its last axis: turns a row number into an index
+
+    def blocks(self, rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+        """Blocks of at most `rows` rows: before and after, each [n, width], native dtype."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The judged element with the largest error ratio."""
+
+    index: tuple[int, ...]
+    channel: int
+    recorded: float
+    expected: float
+    tolerance: float
+    error_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Nonfinite:
+    """Counts of non-finite numbers in a recording, and the index of the first."""
+
+    nan: int
+    inf: int
+    first: tuple[int, ...]
+    where: Literal["before", "after"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A hypothesis that explains a recording which the reference does not."""
+
+    name: str
+    error_ratio: float
+    parameters: Mapping[str, float]
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One recording against the float64 reference of one norm. A comparison is evidence; checks make findings of it.
+
+    `finding` is a short stable name of what was found: `agrees`, `off-reference`, `summation-order`,
+    `another-rounding-chain`, `unexplained`, `nonfinite-input`, `nothing-judged`, `other-weights`, ….
+    """
+
+    norm: str
+    recording: str
+    provenance: str
+    status: Status
+    finding: str
+    message: str
+    positions: int = 0
+    elements: int = 0
+    unjudged: int = 0
+    output_dtype: str | None = None
+    output_dtype_source: str | None = None
+    stored_dtype: str | None = None
+    param_dtype: str | None = None
+    chain: str | None = None
+    max_abs_error: float | None = None
+    max_error_ratio: float | None = None
+    outside_cells: int | None = None
+    nonfinite: Nonfinite | None = None
+    worst: Worst | None = None
+    explained_by: tuple[Explanation, ...] = ()
+    cannot_tell: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    packaged: bool = False  # ours, not the user's: skipping it is no gap of the user's own evidence

@@ -1,0 +1,32 @@
+"""What a caller asks for: the one value that a call becomes, whichever way it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the caller holds the artifact to, and what may be done to find out. Says nothing about how it is written."""
+
+    revision: str | None = None
+    offline: bool = False
+    full: bool = False
+    progress: bool = False
+    values: Literal["final", "all"] | None = None  # None: final for remote targets, all for local ones
+    config: str | None = None
+    family: str | None = None
+    norm: str | None = None
+    kind: str | None = None
+    eps: float | None = None
+    offset: float | None = None
+    recordings: tuple[str, ...] = ()
+    before: str | None = None
+    after: str | None = None
+    output_dtype: str | None = None
+    before_rounded: str | None = None
+    against: str | None = None
+    lock: str | None = None
+    require: tuple[str, ...] = ()
+    strict: bool = False

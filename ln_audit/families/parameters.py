@@ -1,0 +1,33 @@
+"""How many parameters a checkpoint holds, counted from its tensors: buffers left out, tied tensors once."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ln_audit.core import Checkpoint
+    from ln_audit.families.schema import Family
+    from ln_audit.formats.config import Config
+
+
+def count(checkpoint: Checkpoint, family: Family, config: Config | None) -> int:
+    """Logical elements of all tensors that the family does not list as buffers.
+
+    Tensors that the config, or the class's default, declares tied count once, whatever they are stored as.
+    """
+    buffers = [_pattern(pattern, family) for pattern in family.buffers]
+    kept = {name: info for name, info in checkpoint.tensors.items() if not any(b.fullmatch(name) for b in buffers)}
+    declared = None if config is None or family.tied_key is None else config.get(family.tied_key)
+    if family.tied_default if declared is None else bool(declared):
+        for group in family.tied:
+            there = [name for pattern in group for name in kept if _pattern(pattern, family).fullmatch(name)]
+            for copy in there[1:]:
+                if kept[copy].shape == kept[there[0]].shape:
+                    del kept[copy]
+    return sum(info.elements for info in kept.values())
+
+
+def _pattern(pattern: str, family: Family) -> re.Pattern[str]:
+    prefix = "|".join(re.escape(prefix) for prefix in family.prefixes if prefix)
+    return re.compile(f"(?:{prefix})?" + re.escape(pattern).replace(r"\{layer\}", r"\d+"))

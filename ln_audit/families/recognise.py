@@ -1,0 +1,101 @@
+"""Which family a checkpoint belongs to: by model_type, then architectures, then the names themselves; and it says by what."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ln_audit.core import Checkpoint, Recognised
+from ln_audit.errors import FamilyError, UsageError
+from ln_audit.families.schema import Family, parse
+from ln_audit.families.spelling import unwrap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ln_audit.formats.config import Config
+
+DATA = Path(__file__).with_name("data")
+
+
+@lru_cache(maxsize=1)
+def index() -> Mapping[str, Any]:
+    """The generated index: model_type, architecture and telling names → the one table that needs to be read."""
+    loaded: Mapping[str, Any] = json.loads((DATA / "index.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+@lru_cache(maxsize=8)
+def load(name: str) -> Family:
+    """The family `name` that ships with the package. Raises `UsageError` for an unknown name."""
+    if name not in index()["families"]:
+        known = ", ".join(index()["families"])
+        raise UsageError(
+            f"--family {name}: expected one of {known}, found {name!r}", hint="or name a file: --family FILE.toml"
+        )
+    return parse((DATA / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+
+
+def given(name: str) -> Family:
+    """The family that the caller names: one of ours, or a TOML file. Raises `UsageError`."""
+    if not name.endswith(".toml"):
+        return load(name)
+    try:
+        return parse(Path(name).read_text(encoding="utf-8"), name)
+    except (OSError, UnicodeDecodeError, FamilyError) as error:
+        raise UsageError(f"--family {name}: expected a family table, found {error}") from error
+
+
+def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Recognised] | None:
+    """The family of a checkpoint and by what it was recognised; None when nothing that we know fits.
+
+    Raises `FamilyError` when two families fit the names equally well.
+    """
+    if config is not None:
+        model_type = config.get("model_type")
+        if isinstance(model_type, str) and model_type in index()["model_types"]:
+            name = index()["model_types"][model_type]
+            return load(name), Recognised(name, f'model_type "{model_type}" in {config.where}')
+        if isinstance(model_type, str):
+            return None  # the model says what it is, and it is none of ours: names would only be a guess
+        architectures = config.get("architectures")
+        for architecture in architectures if isinstance(architectures, list) else []:
+            if isinstance(architecture, str) and architecture in index()["architectures"]:
+                name = index()["architectures"][architecture]
+                return load(name), Recognised(name, f'architecture "{architecture}" in {config.where}')
+    return _by_names(checkpoint)
+
+
+def _by_names(checkpoint: Checkpoint) -> tuple[Family, Recognised] | None:
+    seen = set(checkpoint.tensors)
+    for name in checkpoint.tensors:
+        seen.update(unwrap(name))
+    fitting = []
+    for name, telling in index()["names"].items():
+        prefixes = telling["prefixes"]
+        if any(all(prefix + tensor in seen for tensor in telling["names"]) for prefix in prefixes):
+            fitting.append(name)
+    if len(fitting) > 1:
+        raise FamilyError(
+            f"{checkpoint.files[0]}: expected the names of one family, found those of {' and '.join(fitting)}",
+            hint="say which with --family NAME, or give the model's config.json with --config",
+        )
+    if not fitting:
+        return None
+    telling = index()["names"][fitting[0]]["names"]
+    return load(fitting[0]), Recognised(fitting[0], f"tensor names ({', '.join(telling[:2])}, …)")
+
+
+def candidates(checkpoint: Checkpoint, config: Config | None) -> list[str]:
+    """One-dimensional tensors of the model's width: what could be a norm where the family is unknown; at most eight."""
+    width = (
+        None
+        if config is None
+        else next((config.get(k) for k in ("hidden_size", "n_embd", "d_model") if config.get(k)), None)
+    )
+    flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1]
+    fitting = [t for t in flat if width is None or t.shape[0] == width]
+    named = [t for t in fitting if any(word in t.name.lower() for word in ("norm", "ln"))] or fitting
+    return [f"{t.name} [{t.shape[0]}]" for t in named[-8:]]

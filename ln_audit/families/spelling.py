@@ -1,0 +1,74 @@
+"""How this checkpoint spells the names that a family promises: its prefix, and wrong spellings that still can be found."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_DATA = Path(__file__).with_name("data") / "names" / "wrong.toml"
+
+
+@lru_cache(maxsize=1)
+def _wrong() -> tuple[tuple[str, ...], Mapping[str, Sequence[str]]]:
+    table = tomllib.loads(_DATA.read_text(encoding="utf-8"))
+    return tuple(table["wrappers"]), table["leaves"]
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """The spelling of one checkpoint: `prefix` is the family's own; everything else that is found is misspelt."""
+
+    prefix: str
+    prefixes: tuple[str, ...]
+    tensors: frozenset[str]
+
+    def find(self, promised: str) -> tuple[str, str | None]:
+        """(the name in the checkpoint, the name that the loader expects when it is another one).
+
+        The loader accepts each of the family's prefixes for every tensor on its own (tried with transformers 5.24). A tensor
+        that is nowhere keeps the name that the loader expects; the caller sees that it is not in the checkpoint.
+        """
+        accepted = [prefix + promised for prefix in (self.prefix, *self.prefixes)]
+        right = next((name for name in accepted if name in self.tensors), None)
+        return (right, None) if right is not None else self._misspelt(promised) or (accepted[0], None)
+
+    def _misspelt(self, promised: str) -> tuple[str, str] | None:
+        """The tensor behind wrappers, or under another framework's leaf name, and the name that the loader expects."""
+        module, _, leaf = promised.rpartition(".")
+        for prefix in (self.prefix, *self.prefixes):
+            for spelt in (leaf, *_wrong()[1].get(leaf, ())):
+                name = f"{prefix}{module}.{spelt}"
+                found = name if name in self.tensors else self._unwrapped.get(name)
+                if found is not None:
+                    return found, f"{prefix}{promised}"
+        return None
+
+    @cached_property
+    def _unwrapped(self) -> Mapping[str, str]:
+        """Names with their wrappers stripped, one after the other → the name in the checkpoint."""
+        found: dict[str, str] = {}
+        for name in sorted(self.tensors):
+            for bare in unwrap(name):
+                found.setdefault(bare, name)
+        return found
+
+
+def unwrap(name: str) -> Iterator[str]:
+    """Every name that is left when wrappers are stripped one by one: `module._orig_mod.x` gives `_orig_mod.x` and `x`."""
+    wrappers = _wrong()[0]
+    while (wrapper := next((w for w in wrappers if name.startswith(w)), None)) is not None:
+        name = name[len(wrapper) :]
+        yield name
+
+
+def spelling(promised: Sequence[str], prefixes: Sequence[str], tensors: frozenset[str]) -> Spelling:
+    """The prefix under which most of the promised names are found; the family's first one when none is."""
+    counts = [(sum(prefix + name in tensors for name in promised), -i) for i, prefix in enumerate(prefixes)]
+    best = prefixes[-max(counts)[1]]
+    return Spelling(best, tuple(prefixes), tensors)

@@ -1,0 +1,94 @@
+"""config.json and what a user names in its place."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ln_audit.errors import FormatError, UsageError
+from ln_audit.formats.bounded_json import Members, parse_object
+
+if TYPE_CHECKING:
+    from ln_audit.core import Source
+
+FILE = "config.json"
+MAX_CONFIG = 10_000_000  # bytes; the longest known, with per-layer quantization tables, are a tenth of that
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A model's configuration, from the file `where`. Of the keys in `repeated` it has several: the last counts."""
+
+    data: Mapping[str, object]
+    where: str
+    repeated: tuple[str, ...] = ()
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there, be its value null."""
+        return _look_up(self.data, key)[0]
+
+    def get(self, key: str) -> object:
+        """The value of a key, dotted where it is nested (`text_config.rms_norm_eps`); None where missing or null."""
+        return _look_up(self.data, key)[1]
+
+
+def read_config(source: Source, override: str | None = None) -> Config | None:
+    """The config beside the weights, or the local file `override` (`--config`); None where there is none.
+
+    Numbers that JSON does not have (NaN, Infinity) are kept: transformers reads them too, and checks judge them. Raises
+    `FormatError` for what is no JSON object, `UsageError` when `override` cannot be opened.
+    """
+    if override is not None:
+        data, size = _read_local(override)
+        return parse_config(data, override, size)
+    file = posixpath.join(posixpath.dirname(source.entry or ""), FILE)
+    if not source.exists(file):
+        return None
+    return parse_config(source.read_prefix(file, MAX_CONFIG + 1), file, source.size(file))
+
+
+def parse_config(data: bytes, where: str, size: int) -> Config:
+    """A config from its bytes. Raises `FormatError`."""
+    members = parse_object(data, where, size=size, at_most=MAX_CONFIG, what="a model configuration")
+    repeated: list[str] = []
+    plain = _plain(members, "", repeated)
+    if not isinstance(plain, Mapping):  # parse_object gives an object or raises; this tells the type checker
+        raise FormatError(f"{where}: expected a JSON object")
+    return Config(plain, where, tuple(repeated))
+
+
+def _plain(value: Any, path: str, repeated: list[str]) -> object:
+    """Members to read-only mappings, the last of equal names winning as in `json.load`."""
+    if isinstance(value, Members):
+        found: dict[str, object] = {}
+        for key, inner in value:
+            where = f"{path}.{key}" if path else key
+            if key in found:
+                repeated.append(where)
+            found[key] = _plain(inner, where, repeated)
+        return MappingProxyType(found)
+    if isinstance(value, list):
+        return [_plain(inner, f"{path}[{i}]", repeated) for i, inner in enumerate(value)]
+    return value
+
+
+def _look_up(data: Mapping[str, object], key: str) -> tuple[bool, object]:
+    if key in data:
+        return True, data[key]
+    first, _, rest = key.partition(".")
+    inner = data.get(first)
+    return _look_up(inner, rest) if rest and isinstance(inner, Mapping) else (False, None)
+
+
+def _read_local(path: str) -> tuple[bytes, int]:
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_CONFIG + 1)
+    except (OSError, ValueError) as cause:  # ValueError: a NUL in the path
+        reason = cause.strerror.lower() if isinstance(cause, OSError) and cause.strerror else "no path"
+        raise UsageError(f"--config {path}: expected a file to read, found {reason}") from cause
+    return data, len(data)

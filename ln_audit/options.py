@@ -1,0 +1,187 @@
+"""The options of the command line, each once, under the same name wherever it makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Annotated, Any, Literal, Optional, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from ln_audit.demand import Demand
+from ln_audit.errors import UsageError
+
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+
+_TARGET = "sample, gpt2, org/name[@revision], hf://org/name[/file], https://host/file, a folder or a file."
+
+Targets = Annotated[list[str], typer.Argument(help=f"What to verify: {_TARGET}", show_default=False)]
+Target = Annotated[str, typer.Argument(help=f"What to report: {_TARGET}", show_default=False)]
+MaybeTarget = Annotated[Optional[str], typer.Argument(help=f"The model that it was recorded from: {_TARGET}")]
+RecordingFile = Annotated[str, typer.Argument(help="A recording (safetensors).", show_default=False)]
+RuleName = Annotated[Optional[str], typer.Argument(help="A rule's id or name: LN001 or missing-norm.")]
+
+
+def _option(
+    name: str, help_: str, metavar: str | None = None, panel: str | None = None, envvar: str | None = None
+) -> Any:
+    return typer.Option(name, help=help_, metavar=metavar, rich_help_panel=panel, envvar=envvar, show_default=False)
+
+
+_RUN, _HELD, _GATE, _OUT = "Recordings", "What it is held to", "The gate", "Output"
+Text = Optional[str]
+
+Recordings = Annotated[
+    Optional[list[str]], _option("--recording", "Recorded hidden states; may be repeated.", "FILE", _RUN)
+]
+Before = Annotated[
+    Text, _option("--before", "The norm's input: FILE.npy, FILE.npz:name or FILE.safetensors:name.", "FILE", _RUN)
+]
+After = Annotated[Text, _option("--after", "The norm's output, in the same forms.", "FILE", _RUN)]
+OutputDtype = Annotated[
+    Text, _option("--output-dtype", f"Dtype in which the run stored the result: {', '.join(DTYPES)}.", "DTYPE", _RUN)
+]
+BeforeRounded = Annotated[
+    Text, _option("--before-rounded", "Dtype to which `before` was rounded after the norm read it.", "DTYPE", _RUN)
+]
+NormName = Annotated[
+    Text, _option("--norm", "The norm that the recording belongs to; default: the final one.", "NAME", _RUN)
+]
+Config = Annotated[Text, _option("--config", "A config.json for an artifact that has none beside it.", "FILE", _HELD)]
+Family = Annotated[
+    Text, _option("--family", "The family it is held to: a name, or a table of your own.", "NAME|FILE.toml", _HELD)
+]
+Kind = Annotated[Text, _option("--kind", "layer_norm or rms_norm.", "KIND", _HELD)]
+Eps = Annotated[Text, _option("--eps", "The epsilon it is held to.", "X", _HELD)]
+Offset = Annotated[Text, _option("--offset", "What the model adds to the stored gain.", "N", _HELD)]
+Against = Annotated[
+    Text, _option("--against", "Hold it to a source (this version answers: incomplete).", "TARGET", _HELD)
+]
+Lock = Annotated[Text, _option("--lock", "Hold it to a lockfile (this version answers: incomplete).", "FILE", _HELD)]
+Values = Annotated[
+    Text,
+    _option(
+        "--values", "Whose values are read; default: final for remote targets, all for local ones.", "final|all", _GATE
+    ),
+]
+Require = Annotated[
+    Optional[list[str]],
+    _option("--require", "A skip of RULE makes the verdict incomplete; `all` for every rule.", "RULE", _GATE),
+]
+Strict = Annotated[bool, _option("--strict", "Warnings fail.", None, _GATE)]
+Revision = Annotated[Text, _option("--revision", "Branch, tag or commit of a Hub model.", "REV", _GATE)]
+Offline = Annotated[
+    bool,
+    _option("--offline", "No network: only files and what the Hub's cache holds.", None, _GATE, "LN_AUDIT_OFFLINE"),
+]
+Full = Annotated[
+    bool, _option("--full", "Download whole files and check the SHA-256 that the Hub publishes.", None, _GATE)
+]
+Format = Annotated[str, _option("--format", "text or json.", "FORMAT", _OUT, "LN_AUDIT_FORMAT")]
+Output = Annotated[
+    Optional[list[str]],
+    _option(
+        "--output",
+        "Write to FILE, or in another format to FILE; may be repeated.",
+        "[FORMAT=]FILE",
+        _OUT,
+        "LN_AUDIT_OUTPUT",
+    ),
+]
+Quiet = Annotated[bool, _option("--quiet", "Only the verdict and what failed.", None, _OUT)]
+Verbose = Annotated[bool, _option("--verbose", "Every finding on a line of its own.", None, _OUT)]
+NoColor = Annotated[bool, _option("--no-color", "No colour (NO_COLOR does the same).", None, _OUT)]
+
+
+class _AsTyped:
+    """Values as the shell gave them. typer 0.29 imports pydantic (a third of a whole run) to turn strings into strings."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002 - typer's signature
+        if param.type_descriptor.annotation is bool and isinstance(value, str):
+            return value.lower() in ("1", "true", "yes", "on")
+        return value
+
+
+def _keep_as_typed(command: Any, ctx: Any) -> None:
+    """Should typer rename the attribute that is set here, it goes back to its own conversion: slower, the same results."""
+    for param in command.get_params(ctx):
+        param._runtime_param = _AsTyped()  # noqa: SLF001
+
+
+class Plain(TyperCommand):
+    """A command whose options are strings, lists of strings and switches, which need no conversion."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As typer does, with values left as they were typed."""
+        _keep_as_typed(self, ctx)
+        return super().parse_args(ctx, args)
+
+
+class PlainGroup(TyperGroup):
+    """The same for the program itself, whose own options are --version and those for shell completion."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As typer does, with values left as they were typed."""
+        _keep_as_typed(self, ctx)
+        return super().parse_args(ctx, args)
+
+
+def number(option: str, text: str | None) -> float | None:
+    """The number that an option was given. Raises `UsageError` for what is none, or not finite."""
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: expected a number, found {text!r}") from error
+    if not isfinite(value):
+        raise UsageError(f"{option}: expected a finite number, found {text!r}")
+    return value
+
+
+def values(text: str | None) -> Literal["final", "all"] | None:
+    """What --values was given. Raises `UsageError`."""
+    if text not in (None, "final", "all"):
+        raise UsageError(f"--values: expected final or all, found {text!r}")
+    return cast("Literal['final', 'all'] | None", text)
+
+
+def check(demand: Demand, targets: Sequence[str]) -> None:
+    """Raise `UsageError` for a call that contradicts itself, before anything is opened."""
+    from pathlib import Path
+
+    from ln_audit import policy
+
+    policy.refuse_policy_files(Path.cwd())
+    for option, dtype in (("--output-dtype", demand.output_dtype), ("--before-rounded", demand.before_rounded)):
+        if dtype is not None and dtype not in DTYPES:
+            raise UsageError(f"{option}: expected one of {', '.join(DTYPES)}, found {dtype!r}")
+    if (demand.before is None) != (demand.after is None):
+        raise UsageError("--before and --after: expected both or neither, found one")
+    if demand.eps is not None and demand.eps <= 0:
+        raise UsageError(f"--eps: expected a positive number, found {demand.eps!r}")
+    if demand.kind is not None and demand.kind not in ("layer_norm", "rms_norm"):
+        raise UsageError(f"--kind: expected layer_norm or rms_norm, found {demand.kind!r}")
+    if demand.config is not None and not Path(demand.config).is_file():
+        raise UsageError(f"--config {demand.config}: expected a file, found none")
+    if demand.full and demand.offline:
+        raise UsageError("--full and --offline: expected one of them, found both")
+    single = {
+        "--recording": demand.recordings,
+        "--before": demand.before,
+        "--norm": demand.norm,
+        "--config": demand.config,
+        "--eps": demand.eps,
+    }
+    given = [option for option, value in single.items() if value]
+    if len(targets) > 1 and given:
+        raise UsageError(f"{given[0]}: expected one target, found {len(targets)}")
+    policy.required(demand.require)
+
+
+def help_for(arguments: Sequence[str]) -> str:
+    """The help that belongs to a call: `ln-audit verify --help`."""
+    command = next((word for word in arguments if not word.startswith("-")), None)
+    known = ("verify", "report", "explain", "trace")
+    return f"ln-audit {command} --help" if command in known else "ln-audit --help"

@@ -1,0 +1,158 @@
+"""The value in the middle: findings, and the one frozen report that every output is made from. Its verdict *is* the exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ln_audit.core import Comparison, FileUse, Norm, Recognised, SourceKind, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule on one subject. `required`: while it is a skip, the verdict is incomplete."""
+
+    rule: str
+    name: str
+    status: Status
+    subject: str
+    message: str
+    reason: str = ""
+    evidence: Mapping[str, float | str | None] = field(default_factory=dict)
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule's identity: id and name never change meaning and are never reused."""
+
+    id: str
+    name: str
+
+    def passed(self, subject: str, message: str, **evidence: float | str | None) -> Finding:
+        """The subject is what it should be."""
+        return Finding(self.id, self.name, "pass", subject, message, evidence=evidence)
+
+    def failed(self, subject: str, message: str, reason: str = "", **evidence: float | str | None) -> Finding:
+        """The subject is wrong; `reason` is the likely cause and the way out."""
+        return Finding(self.id, self.name, "fail", subject, message, reason, evidence)
+
+    def warned(self, subject: str, message: str, reason: str = "", **evidence: float | str | None) -> Finding:
+        """The subject is unusual; a person should look."""
+        return Finding(self.id, self.name, "warn", subject, message, reason, evidence)
+
+    def skipped(self, subject: str, reason: str, *, required: bool = False) -> Finding:
+        """The rule applies but was not decided."""
+        return Finding(self.id, self.name, "skip", subject, "not decided", reason, required=required)
+
+
+class Verdict(IntEnum):
+    """The verdict; its number is the exit code."""
+
+    PASS = 0
+    FAIL = 1
+    INCOMPLETE = 3
+
+    @property
+    def word(self) -> Literal["pass", "fail", "incomplete"]:
+        """As it stands in every output."""
+        return ("pass", "fail", "incomplete")[(0, 1, 3).index(self.value)]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorReport:
+    """One norm tensor as read: digests over the stored bytes and over the effective values, and its statistics."""
+
+    name: str
+    role: Literal["gain", "bias"]
+    shape: tuple[int, ...]
+    dtype: str
+    sha256: str | None = None
+    value_sha256: str | None = None
+    mean: float | None = None
+    std: float | None = None
+    min: float | None = None
+    max: float | None = None
+    argmin: int | None = None  # channels of the extremes
+    argmax: int | None = None
+    histogram: tuple[int, ...] = ()  # counts over equal bins from min to max
+
+
+@dataclass(frozen=True, slots=True)
+class NormReport:
+    """One promised norm with the tensors found for it. `parameters` is counted from those tensors."""
+
+    norm: Norm
+    tensors: tuple[TensorReport, ...]
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Elements counted from the checkpoint's tensors; None with a reason where they cannot be."""
+
+    final_norm: int | None = None
+    all_norms: int | None = None
+    checkpoint: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """Where the bytes came from and what they cost."""
+
+    spec: str
+    kind: SourceKind
+    identity: str
+    revision: str | None
+    files: tuple[FileUse, ...]
+    requests: int
+    bytes_read: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointReport:
+    """What the container holds."""
+
+    format: str
+    tensors: int
+    dtypes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an input could not be audited."""
+
+    kind: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that one audit found out. Every output is made from it, and from nothing else."""
+
+    source: SourceReport
+    checkpoint: CheckpointReport | None = None
+    family: Recognised | None = None
+    norms: tuple[NormReport, ...] = ()
+    parameters: Parameters = Parameters()
+    comparisons: tuple[Comparison, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    not_checked: tuple[str, ...] = ()
+    error: Failure | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Fail if any finding failed; else incomplete if something required was skipped or nothing passed; else pass."""
+        statuses = {finding.status for finding in self.findings}
+        if "fail" in statuses:
+            return Verdict.FAIL
+        gaps = any(finding.status == "skip" and finding.required for finding in self.findings)
+        if self.error is not None or gaps or "pass" not in statuses:
+            return Verdict.INCOMPLETE
+        return Verdict.PASS

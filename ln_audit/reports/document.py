@@ -1,0 +1,105 @@
+"""The report as plain JSON values: the one mapping that machine-readable outputs share. CONTRACT's keys, none renamed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from ln_audit import __version__
+from ln_audit.report import Failure, NormReport, Report, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ln_audit.core import Comparison
+
+SCHEMA = "ln-audit.report/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call of the program: the reports of all its targets, or the reason why there are none."""
+
+    reports: tuple[Report, ...]
+    exit_code: int
+    error: Failure | None = None
+
+    @property
+    def verdict(self) -> str:
+        """pass, fail, incomplete, or error when the call was rejected or ln-audit itself failed."""
+        return {0: "pass", 1: "fail", 3: "incomplete"}.get(self.exit_code, "error")
+
+
+def exit_code(reports: Sequence[Report]) -> int:
+    """The worst verdict of all targets: 1 before 3 before 0; nothing audited is 3, never 0."""
+    verdicts = {report.verdict for report in reports}
+    for verdict in (Verdict.FAIL, Verdict.INCOMPLETE):
+        if verdict in verdicts:
+            return int(verdict)
+    return int(Verdict.PASS if verdicts else Verdict.INCOMPLETE)
+
+
+def document(run: Run) -> dict[str, Any]:
+    """The whole JSON document; no NaN or infinity in it, they are null."""
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "ln-audit", "version": __version__},
+        "verdict": run.verdict,
+        "exit_code": run.exit_code,
+        "error": plain(run.error),
+        "policy": None,
+        "reports": [_report(report) for report in run.reports],
+    }
+
+
+def _report(report: Report) -> dict[str, Any]:
+    return {
+        "source": plain(report.source),
+        "checkpoint": plain(report.checkpoint),
+        "family": plain(report.family),
+        "norms": [_norm(norm) for norm in report.norms],
+        "parameters": plain(report.parameters),
+        "comparisons": [_comparison(comparison) for comparison in report.comparisons],
+        "findings": plain(report.findings),
+        "not_checked": list(report.not_checked),
+        "verdict": report.verdict.word,
+        "error": plain(report.error),
+    }
+
+
+def _norm(entry: NormReport) -> dict[str, Any]:
+    norm = entry.norm
+    return {
+        "name": norm.name,
+        "role": norm.role,
+        "stack": norm.stack,
+        "layer": norm.layer,
+        "kind": norm.kind,
+        "width": norm.width,
+        "width_source": norm.width_source,
+        "eps": plain(norm.eps),
+        "eps_source": norm.eps_source,
+        "eps_places": plain(norm.eps_places),
+        "weight_offset": norm.weight_offset,
+        "parameters": entry.parameters,
+        "tensors": plain(entry.tensors),
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    told: dict[str, Any] = plain(comparison)
+    return told
+
+
+def plain(value: Any) -> Any:
+    """JSON values of a frozen value: dataclasses become objects, tuples lists, numbers that are not finite null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

@@ -1,0 +1,153 @@
+"""`--format text`: first the verdict, then what was checked, then what was not.
+
+PASS  sample
+  model        gpt2 (model_type "gpt2" in config.json)
+  final norm   ln_f: layer_norm, 768 wide, epsilon 1e-05 (config.json: layer_norm_epsilon)
+  …
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ln_audit.reports.wording import count, printable, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ln_audit.core import Comparison
+    from ln_audit.report import Failure, Finding, Report
+    from ln_audit.reports.document import Run
+
+NAME = "text"
+_MOST = 8  # findings of one rule that are written out; the rest is counted
+_MARKS = {"fail": "✗", "warn": "!", "skip": "–", "pass": "✓"}
+
+
+def render(run: Run) -> str:
+    """All reports one below the other, and a last line when there are several."""
+    return write(run, quiet=False, verbose=False)
+
+
+def write(run: Run, *, quiet: bool, verbose: bool) -> str:
+    """The same: `quiet` leaves the verdict and what failed, `verbose` gives every finding a line of its own."""
+    lines: list[str] = []
+    for report in run.reports:
+        lines += [*_report(report, quiet=quiet, verbose=verbose), ""]
+    if run.error is not None:
+        lines += [f"ERROR  {printable(run.error.message)}", *_hint(run.error), ""]
+    if len(run.reports) > 1:
+        verdicts = [report.verdict.word for report in run.reports]
+        told = ", ".join(
+            f"{verdicts.count(word)} {word}" for word in ("pass", "fail", "incomplete") if word in verdicts
+        )
+        lines.append(f"{len(run.reports)} targets: {told}")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _report(report: Report, *, quiet: bool, verbose: bool) -> Iterator[str]:
+    warnings = sum(finding.status == "warn" for finding in report.findings)
+    also = f", {count(warnings, 'warning')}" if warnings and report.verdict.word == "pass" else ""
+    yield f"{report.verdict.word.upper()}{also}  {printable(_title(report))}"
+    if report.error is not None:
+        yield f"  {printable(report.error.message)}"
+        yield from _hint(report.error)
+    most = len(report.findings) if verbose else _MOST
+    if not quiet:
+        yield from (f"  {label:<12} {printable(text)}" for label, text in _facts(report))
+    yield from _section("failed", report.findings, "fail", most)
+    if quiet:
+        return
+    yield from _section("warnings", report.findings, "warn", most)
+    yield from _section("checked", report.findings, "pass", most) if verbose else _passed(report)
+    yield from _not_checked(report)
+
+
+def _title(report: Report) -> str:
+    source = report.source
+    identity = "" if source.identity == source.spec else f" = {source.identity}"
+    revision = "" if source.revision is None else f" at {source.revision[:12]}"
+    return f"{source.spec}{identity}{revision}"
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
+    if report.family is not None:
+        yield "family", f"{report.family.name} ({report.family.evidence})"
+    for entry in [entry for entry in report.norms if entry.norm.role == "final"][:4]:
+        norm = entry.norm
+        offset = "" if norm.weight_offset == 0 else f", gain = stored + {norm.weight_offset:g}"
+        epsilon = "epsilon unknown" if norm.eps is None else f"epsilon {norm.eps!r} ({norm.eps_source})"
+        yield "final norm", f"{norm.name}: {norm.kind}, {norm.width or '?'} wide, {epsilon}{offset}"
+        parts = [f"{tensor.role} {_elements(tensor.shape):,}" for tensor in entry.tensors]
+        yield "", f"{' + '.join(parts) or 'nothing'} = {entry.parameters:,} parameters, counted from checkpoint tensors"
+    counted = report.parameters
+    if counted.all_norms is not None:
+        whole = "" if counted.checkpoint is None else f" of {counted.checkpoint:,} parameters"
+        yield "all norms", f"{count(len(report.norms), 'norm')}, {counted.all_norms:,}{whole}"
+    for comparison in report.comparisons:
+        yield "recording", f"{comparison.recording} ({comparison.provenance})"
+        yield "", _numbers(comparison)
+    if report.source.files:
+        total = sum(file.size or 0 for file in report.source.files)
+        wire = f" in {count(report.source.requests, 'request')}" if report.source.requests else ""
+        yield "read", f"{size(report.source.bytes_read)} of {size(total)}{wire}"
+
+
+def _numbers(comparison: Comparison) -> str:
+    if comparison.max_error_ratio is None:
+        return comparison.message
+    return (
+        f"{comparison.positions:,} positions, {comparison.elements:,} elements; largest error"
+        f" {comparison.max_abs_error:.2g}, {comparison.max_error_ratio:.2g} of the tolerance"
+    )
+
+
+def _elements(shape: Sequence[int]) -> int:
+    product = 1
+    for extent in shape:
+        product *= extent
+    return product
+
+
+def _section(title: str, findings: Sequence[Finding], status: str, most: int) -> Iterator[str]:
+    chosen = [finding for finding in findings if finding.status == status]
+    if not chosen:
+        return
+    yield f"  {title}"
+    for rule in dict.fromkeys(finding.rule for finding in chosen):
+        of_rule = [finding for finding in chosen if finding.rule == rule]
+        for finding in of_rule[:most]:
+            subject = f"{printable(finding.subject)}: " if status == "pass" else ""
+            yield f"    {_MARKS[status]} {rule} {finding.name}: {subject}{printable(finding.message)}"
+            if finding.reason:
+                yield f"      {printable(finding.reason)}"
+        if len(of_rule) > most:
+            yield f"    {_MARKS[status]} {rule} {of_rule[0].name}: and {len(of_rule) - most:,} more"
+
+
+def _passed(report: Report) -> Iterator[str]:
+    passed = [finding for finding in report.findings if finding.status == "pass"]
+    if not passed:
+        return
+    yield "  checked"
+    for rule in dict.fromkeys(finding.rule for finding in passed):
+        of_rule = [finding for finding in passed if finding.rule == rule]
+        told = list(dict.fromkeys(finding.message for finding in of_rule))
+        times = f" ({len(of_rule)}×)" if len(of_rule) > 1 else ""
+        yield f"    ✓ {rule} {of_rule[0].name}{times}: {printable('; '.join(told[:2]) + ('; …' if len(told) > 2 else ''))}"
+
+
+def _not_checked(report: Report) -> Iterator[str]:
+    skipped = [finding for finding in report.findings if finding.status == "skip"]
+    if not skipped and not report.not_checked:
+        return
+    yield "  not checked"
+    for finding in skipped[: 4 * _MOST]:
+        must = " (the verdict depends on it)" if finding.required else ""
+        yield f"    – {finding.rule} {finding.name}: {printable(finding.subject)}: {printable(finding.reason)}{must}"
+    for line in report.not_checked[: 4 * _MOST]:
+        yield f"    – {printable(line)}"
+
+
+def _hint(failure: Failure) -> list[str]:
+    return [f"  → {printable(failure.hint)}"] if failure.hint else []

@@ -1,0 +1,46 @@
+"""Where bytes come from: `open_source` gives a `Source` for what the user typed.
+
+A new kind of source is one module with `accepts` and `open_source`, and one line in `SOURCES`. None of them imports
+anything heavy before it is opened.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from ln_audit.errors import SourceError, UsageError
+from ln_audit.sources import http, hub, local, sample
+from ln_audit.sources.file_names import printable
+from ln_audit.sources.settings import Settings
+
+if TYPE_CHECKING:
+    from ln_audit.core import Source
+
+__all__ = ["SOURCES", "Settings", "SourceModule", "open_source"]
+
+
+class SourceModule(Protocol):
+    """What a module of this folder has to have."""
+
+    def accepts(self, spec: str, /) -> bool:
+        """Whether the target is written in this source's form. Touches no network."""
+
+    def open_source(self, spec: str, settings: Settings, /) -> Source:
+        """The source. Raises `SourceError`, or `UsageError` for settings that make no sense for it."""
+
+
+# The first that accepts is taken: hence an existing path wins over a Hub name, and `hf://` forces the Hub.
+SOURCES: tuple[SourceModule, ...] = (sample, local, http, hub)
+
+
+def open_source(spec: str, settings: Settings) -> Source:
+    """The source that a target names. Raises `UsageError` for an empty one, `SourceError` for an unknown one."""
+    if not spec.strip():
+        raise UsageError("target: expected a model's name, path or URL, found an empty word")
+    for module in SOURCES:
+        if module.accepts(spec):
+            return module.open_source(spec, settings)
+    raise SourceError(
+        f"{printable(spec)}: expected a file, a folder or a model's name, found no such file or folder",
+        hint="a model on the Hub is written org/name, org/name@revision (a / in a revision as %2F) or hf://org/name",
+    )

@@ -1,0 +1,50 @@
+"""`ln-audit trace`: a recording, and the norm's parameters from a target or from the recording itself, become a picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ln_audit.audit import promised
+from ln_audit.errors import RecordingError
+from ln_audit.trace import trace
+from ln_audit.trace_text import render
+
+if TYPE_CHECKING:
+    from ln_audit.demand import Demand
+    from ln_audit.numerics.parameters import NormParameters
+    from ln_audit.recording import Recording
+
+
+def traced(file: str, target: str | None, demand: Demand) -> str:
+    """The trace of a recording as text. Raises `UsageError` and `AuditError`."""
+    from ln_audit.recording import open_recording
+
+    recording = open_recording(file)
+    key = demand.norm if demand.norm in recording.norms else None
+    parameters = carried(recording) if target is None else _of_target(target, demand, recording)
+    return render(trace(recording, key, parameters)) + "\n"
+
+
+def carried(recording: Recording) -> NormParameters | None:
+    """The parameters that a recording carries itself: gain, kind and eps; None when one of them is missing.
+
+    Raises `RecordingError` when eps is no number.
+    """
+    from ln_audit.numerics.parameters import NormParameters
+
+    gain, kind, eps = recording.array("gain"), recording.metadata.get("kind"), recording.metadata.get("eps")
+    if gain is None or kind is None or eps is None:
+        return None
+    try:
+        return NormParameters(kind, gain, recording.array("bias"), float(eps))
+    except ValueError as error:
+        raise RecordingError(f"{recording.name}: eps: expected a number, found {eps[:40]!r}") from error
+
+
+def _of_target(target: str, demand: Demand, recording: Recording) -> NormParameters | None:
+    """The parameters of the target's norm that the recording belongs to."""
+    from ln_audit.agreement import chosen, norm_parameters
+
+    subject = promised(target, replace(demand, values="all" if demand.norm else "final"))
+    return norm_parameters(subject, chosen(subject, recording))

@@ -1,0 +1,18 @@
+from tests.checks.subject_builder import WHOLE, norm, subject
+
+
+def test_present_lists_the_promised_tensors_that_are_there():
+    made = subject({"ln_f.weight": WHOLE["ln_f.weight"], "other": WHOLE["ln_f.bias"]}, norm())
+    assert [(n.name, name) for n, name in made.present()] == [("ln_f", "ln_f.weight")]
+
+
+def test_unread_lists_norms_that_are_there_and_were_not_read():
+    assert [n.name for n in subject(WHOLE, norm(), read=False).unread()] == ["ln_f"]
+    assert subject(WHOLE, norm()).unread() == ()
+    assert subject({}, norm()).unread() == ()
+
+
+def test_without_a_final_norm_the_blocks_are_what_it_is_held_to():
+    block = norm("h.0.ln_1", role="block", layer=0)
+    assert subject(WHOLE, block, norm()).final() == (norm(),)
+    assert subject(WHOLE, block).final() == (block,)

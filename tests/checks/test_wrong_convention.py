@@ -1,0 +1,28 @@
+import pytest
+
+from ln_audit.checks import wrong_convention
+from ln_audit.demand import Demand
+from ln_audit.formats.config import Config
+from tests.checks.subject_builder import WHOLE, found, norm, subject
+
+
+@pytest.mark.parametrize(
+    ("demand", "model_type", "said"),
+    [
+        (Demand(), "gpt2", []),
+        (Demand(family="gpt2"), "gpt2", [("pass", "config.json: model_type", "gpt2 is of family gpt2")]),
+        (Demand(family="gpt2"), "llama", [("fail", "config.json: model_type", "config.json: model_type: expected gpt2 (--family), found 'llama'")]),
+        (Demand(kind="layer_norm"), "gpt2", [("pass", "gpt2", "kind layer_norm")]),
+        (Demand(kind="rms_norm"), "gpt2", [("fail", "gpt2", "gpt2: kind: expected rms_norm (--kind), found layer_norm")]),
+        (Demand(offset=0.0), "gpt2", [("pass", "gpt2", "offset 0")]),
+        (Demand(offset=1.0), "gpt2", [("fail", "gpt2", "gpt2: gain offset: expected 1 (--offset), found 0")]),
+    ],
+)
+def test_the_callers_claims_are_held_against_the_artifacts(demand, model_type, said):
+    made = subject(WHOLE, norm(), demand=demand, config=Config({"model_type": model_type}, "config.json"))
+    assert found(wrong_convention, made) == said
+
+
+def test_without_a_config_only_kind_and_offset_can_be_contradicted():
+    assert found(wrong_convention, subject(WHOLE, norm(), demand=Demand(family="gpt2"))) == []
+    assert found(wrong_convention, subject(WHOLE, norm(), family=None, demand=Demand(kind="rms_norm"))) == []

@@ -1,0 +1,30 @@
+"""Parameters are counted from tensors: buffers out, tied tensors once."""
+
+import pytest
+
+from ln_audit.families.parameters import count
+from ln_audit.families.recognise import load
+from tests.families.model import checkpoint, config, gpt2
+
+PLAIN = 16 * 8 + 4 * 8 + 2 * 4 * 8 + 2 * 8  # wte, wpe, two blocks' norms, ln_f
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer."])
+def test_masks_are_no_parameters(prefix):
+    assert count(checkpoint(gpt2(prefix)), load("gpt2"), None) == PLAIN
+
+
+@pytest.mark.parametrize(("tied", "extra"), [(None, 0), (True, 0), (False, 128)])
+def test_a_tied_head_counts_once(tied, extra):
+    shapes = gpt2("transformer.") | {"lm_head.weight": (16, 8)}
+    given = config() if tied is None else config(tie_word_embeddings=tied)
+    assert count(checkpoint(shapes), load("gpt2"), given) == PLAIN + extra
+
+
+def test_a_head_of_another_shape_is_not_tied():
+    shapes = gpt2("transformer.") | {"lm_head.weight": (17, 8)}
+    assert count(checkpoint(shapes), load("gpt2"), None) == PLAIN + 17 * 8
+
+
+def test_a_projections_bias_is_no_mask():
+    assert count(checkpoint({"h.0.attn.c_attn.bias": (24,), "h.0.attn.bias": (1, 1, 4, 4)}), load("gpt2"), None) == 24

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from ln_audit.errors import FormatError, UnsupportedError
+from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
+from tests.formats.memory_source import MemorySource, folder
+from tests.formats.shared import shared
+
+WEIGHTS = bytes(save({"w": np.ones(2, np.float32)}))
+INDEX = "model.safetensors.index.json"
+SHARD = "model-00001-of-00002.safetensors"
+LFS = b"version https://git-lfs.github.com/spec/v1\nsize 1625270765\n"
+
+
+def test_a_repository_with_the_first_file_is_neither_listed_nor_asked_twice():
+    source = MemorySource({"model.safetensors": WEIGHTS, "pytorch_model.bin": b"x"}, kind="hub")
+    assert find_artifacts(source) == (Artifact("safetensors", "model.safetensors"),)
+    assert source.asked == ["model.safetensors"]
+
+
+def test_a_sharded_repository_is_not_listed():
+    source = MemorySource({INDEX: b"{}"}, kind="hub")
+    assert find_artifacts(source) == (Artifact("safetensors", INDEX),)
+    assert source.asked == ["model.safetensors", INDEX]
+
+
+def test_a_repository_with_neither_is_listed():
+    source = MemorySource({"other.safetensors": WEIGHTS}, kind="hub")
+    assert find_artifacts(source) == (Artifact("safetensors", "other.safetensors"),)
+    assert source.asked == ["model.safetensors", INDEX, "files()"]
+
+
+def test_a_local_folder_tells_what_lies_beside():
+    source = MemorySource({"model.safetensors": WEIGHTS, "pytorch_model.bin": b"x", "config.json": b"{}"})
+    (artifact,) = find_artifacts(source)
+    assert artifact == Artifact("safetensors", "model.safetensors", ("pytorch_model.bin",))
+    assert read_checkpoint(source, artifact).beside == ("pytorch_model.bin",)
+
+
+def test_shards_that_were_read_do_not_lie_beside():
+    odd = {
+        "part.safetensors": WEIGHTS,
+        "rest.safetensors": WEIGHTS,
+        INDEX: json.dumps({"weight_map": {"w": "part.safetensors"}}).encode(),
+    }
+    source = MemorySource(odd)
+    (artifact,) = find_artifacts(source)
+    checkpoint = read_checkpoint(source, artifact)
+    assert (checkpoint.files, checkpoint.beside) == ((INDEX, "part.safetensors"), ("rest.safetensors",))
+
+
+def test_several_whole_files_are_an_artifact_each():
+    source = MemorySource({"b.safetensors": WEIGHTS, "a.safetensors": WEIGHTS})
+    assert find_artifacts(source) == (
+        Artifact("safetensors", "a.safetensors"),
+        Artifact("safetensors", "b.safetensors"),
+    )
+
+
+@pytest.mark.parametrize("entry", ["model.safetensors", INDEX, SHARD, "deep/x.safetensors", "download"])
+def test_a_named_file_is_read_alone(entry):
+    source = MemorySource({entry: WEIGHTS, "model.safetensors": WEIGHTS}, entry=entry, kind="http")
+    assert find_artifacts(source) == (Artifact("safetensors", entry),)
+    assert source.asked == []
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "message"),
+    [
+        ("m.gguf", b"<html>", "m.gguf: expected a GGUF file, found an HTML page"),
+        (
+            "m.bin",
+            LFS,
+            "m.bin: expected a PyTorch checkpoint, found a Git LFS pointer to a file of 1,625,270,765 bytes",
+        ),
+        ("m.onnx", b"", "m.onnx: expected an ONNX model, found an empty file (0 bytes)"),
+        ("config.json", b'{"a":1}', "config.json: expected a checkpoint, found a JSON document"),
+        ("notes", b"hello", "notes: expected a checkpoint in safetensors, found 5 bytes of an unknown format"),
+    ],
+)
+def test_a_named_file_that_is_no_checkpoint_is_called_what_it_is(file, data, message):
+    with pytest.raises(FormatError) as caught:
+        find_artifacts(MemorySource({file: data}, entry=file))
+    assert (caught.type, caught.value.message) == (FormatError, message)
+
+
+@pytest.mark.parametrize("entry", [None, "pytorch_model.bin", "pytorch_model.bin.index.json"])
+def test_a_known_format_that_is_not_read_is_unsupported(entry):
+    file = entry or "pytorch_model.bin"
+    with pytest.raises(UnsupportedError) as caught:
+        find_artifacts(MemorySource({file: b"PK\x03\x04", "training_args.bin": b"x"}, entry=entry))
+    expected = f"{file}: expected safetensors, found a PyTorch checkpoint, which this version does not read"
+    assert caught.value.message == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ([], "no file"),
+        (["README.md", "config.json"], "README.md, config.json"),
+        (["unet/model.safetensors"], "unet/model.safetensors"),
+    ],
+)
+def test_nothing_to_read_says_what_was_looked_for_and_what_is_there(files, found):
+    with pytest.raises(FormatError) as caught:
+        find_artifacts(MemorySource(dict.fromkeys(files, b"x"), kind="hub"))
+    assert caught.value.message == f"memory: expected model.safetensors or {INDEX}, found {found}"
+
+
+LINK = "../../blobs/5934c2a21381c914945f5238bada5fcf30cc140982991bf952e2fc620c7dc8ca"
+UNREADABLE = {
+    "BR-39/ckpt": "model-00002-of-00002.safetensors: expected a safetensors file, found a Git LFS pointer to a file of 9,932,343,992 bytes",
+    "BR-41a/ckpt": "model.safetensors: size: expected 4,248 bytes as its header says, found 4,208",
+    "BR-41c/ckpt": "model.safetensors: expected a safetensors file, found an empty file (0 bytes)",
+    "BR-43/ckpt": f"{INDEX}: weight_map: expected model-00002-of-00002.safetensors for 'model.norm.weight', found no such file",
+    "BR-60/snapshot": f"model.safetensors: expected a safetensors file, found a link written out as text, to '{LINK}'",
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_reported_files_that_cannot_be_read(case):
+    source = folder(shared(f"cases/{case}"))
+    (artifact,) = find_artifacts(source)
+    with pytest.raises(FormatError) as caught:
+        read_checkpoint(source, artifact)
+    assert caught.value.message == UNREADABLE[case]
+
+
+@pytest.mark.parametrize(("case", "tensors"), [("BR-46", 6), ("BR-53a", 12), ("BR-53b", 12), ("BR-54", 9)])
+def test_reported_files_that_are_fine(case, tensors):
+    source = folder(shared(f"cases/{case}/ckpt"))
+    (artifact,) = find_artifacts(source)
+    assert len(read_checkpoint(source, artifact).tensors) == tensors
+
+
+def test_a_stale_total_size_is_recorded_beside_the_real_one():
+    source = folder(shared("cases/BR-46/ckpt"))
+    index = read_checkpoint(source, Artifact("safetensors", INDEX)).index
+    assert index is not None
+    assert (index.total_size, index.actual_size) == (1776, 1184)

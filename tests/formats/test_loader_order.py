@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from ln_audit.errors import FormatError
+from ln_audit.formats.loader_order import Choice, choose, listed
+
+SET = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+INDEX = "model.safetensors.index.json"
+
+
+@pytest.mark.parametrize(
+    ("names", "files", "beside"),
+    [
+        (["config.json", "model.safetensors"], ["model.safetensors"], []),
+        (["model.safetensors", INDEX, *SET], ["model.safetensors"], [INDEX]),
+        ([INDEX, *SET], [INDEX], []),
+        ([INDEX, *SET, "consolidated.safetensors"], [INDEX], ["consolidated.safetensors"]),
+        (["model.safetensors", "pytorch_model.bin", "training_args.bin"], ["model.safetensors"], ["pytorch_model.bin"]),
+        (["model.safetensors", "adapter_model.safetensors"], ["model.safetensors"], ["adapter_model.safetensors"]),
+        (["model.safetensors", *SET], ["model.safetensors"], SET),
+        (["weights.safetensors", "README.md"], ["weights.safetensors"], []),
+        (["adapter_model.safetensors"], ["adapter_model.safetensors"], []),
+        (["a.safetensors", "b.safetensors"], ["a.safetensors", "b.safetensors"], []),
+        (["model-00001-of-00001.safetensors"], ["model-00001-of-00001.safetensors"], []),
+        (["model.fp16.safetensors.index.json", "model.fp16-00001-of-00002.safetensors"], ["model.fp16.safetensors.index.json"], []),
+        (["sub/model.safetensors", "w.safetensors"], ["w.safetensors"], []),
+        (["sub/model.safetensors"], [], []),
+        (["pytorch_model.bin"], [], ["pytorch_model.bin"]),
+        ([], [], []),
+    ],
+)  # fmt: skip
+def test_the_loaders_choice(names, files, beside):
+    assert choose(names, "model.safetensors", (".safetensors",)) == Choice(tuple(files), tuple(beside))
+
+
+def test_shards_without_an_index_are_refused():
+    with pytest.raises(FormatError) as caught:
+        choose(["lora.safetensors", *SET], "model.safetensors", (".safetensors",))
+    assert caught.value.message == f"{SET[0]}: expected {INDEX} beside it, found 2 shards without an index"
+
+
+def test_a_long_listing_is_cut():
+    assert listed([]) == "no file"
+    assert listed(["a", "b"]) == "a, b"
+    assert listed([str(i) for i in range(1_009)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 1,001 more"

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from ln_audit.formats.shown import shown
+
+
+def nested(depth: int) -> list[object]:
+    value: list[object] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("ln_f.weight", "'ln_f.weight'"),
+        ("a\n\x1b[31m\u202e", "'a\\n\\x1b[31m\\u202e'"),
+        ("é\ud800", "'\\xe9\\ud800'"),
+        ([1, 2], "[1, 2]"),
+        (None, "None"),
+    ],
+)
+def test_values_are_shown_on_one_line_in_ascii(value, text):
+    assert shown(value) == text
+
+
+@pytest.mark.parametrize(
+    "value", ["n" * 10**6, list(range(10**6)), nested(100_000), {str(i): i for i in range(10**5)}, 10**4_000]
+)
+def test_what_is_huge_or_deep_is_shown_short(value):
+    assert len(shown(value)) < 200

@@ -1,0 +1,61 @@
+"""Which source a target means, and what opening one costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ln_audit.errors import SourceError, UsageError
+from ln_audit.sources import SOURCES, Settings, open_source
+
+
+def test_the_order_is_sample_path_url_hub():
+    assert [module.__name__.rpartition(".")[2] for module in SOURCES] == ["sample", "local", "http", "hub"]
+
+
+def test_each_form_of_target_opens_its_source(tmp_path, monkeypatch, no_environment):
+    monkeypatch.chdir(tmp_path)
+    forms = ["sample", "gpt2", "hf://org/name/x.bin", "https://host/x.bin", "."]
+    opened = [open_source(form, Settings()) for form in forms]
+    assert [(s.kind, s.entry, s.requests, s.used) for s in opened] == [
+        ("sample", None, 0, ()),
+        ("hub", None, 0, ()),
+        ("hub", "x.bin", 0, ()),
+        ("http", "x.bin", 0, ()),
+        ("local", None, 0, ()),
+    ]
+
+
+def test_an_existing_path_wins_over_a_hub_name_and_the_scheme_forces_the_hub(tmp_path, monkeypatch, no_environment):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "org" / "name").mkdir(parents=True)
+    assert open_source("org/name", Settings()).kind == "local"
+    assert open_source("hf://org/name", Settings()).kind == "hub"
+
+
+@pytest.mark.parametrize("word", ["model.safetensors", "runs/7/model.bin", "a/b/c", "ftp://host/file", "a b"])
+def test_a_word_that_is_nothing_known_says_no_such_file(word):
+    with pytest.raises(SourceError) as error:
+        open_source(word, Settings())
+    assert error.value.message == (f"{word}: expected a file, a folder or a model's name, found no such file or folder")
+    assert error.value.hint.startswith("a model on the Hub is written org/name")
+
+
+@pytest.mark.parametrize("word", ["", "  "])
+def test_an_empty_target_is_a_wrong_call(word):
+    with pytest.raises(UsageError, match="found an empty word"):
+        open_source(word, Settings())
+
+
+def test_opening_a_folder_imports_neither_the_hub_client_nor_tls(tmp_path):
+    code = (
+        "import sys; from ln_audit.sources import open_source, Settings; open_source('.', Settings()).files();"
+        "print(sorted({'huggingface_hub', 'httpx2', 'ssl', 'socket', 'numpy', 'http.client'} & set(sys.modules)))"
+    )
+    root = str(Path(__file__).resolve().parents[2])
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env={"PYTHONPATH": root})
+    assert done.stdout == "[]\n"
