@@ -12,6 +12,7 @@ help: ## what there is
 # Each stamp installs what its target needs, again when pyproject.toml changed.
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip  # older ones write a slower start script
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 

@@ -15,6 +15,7 @@ How to mend: download again, and compare the file's SHA-256 (--full does).
 from __future__ import annotations
 
 import hashlib
+from math import prod
 from typing import TYPE_CHECKING
 
 from ln_audit.report import Finding, Rule
@@ -41,18 +42,17 @@ def check(subject: Subject) -> Iterator[Finding]:
         return
     different = {name: _changed(stored, known, name) for name, stored in read.items() if not _same(stored, known, name)}
     this_commit = subject.identity == known.repo and subject.revision == known.revision
-    damaged = different and all(len(where) / read[name].shape[0] < _DAMAGE for name, where in different.items())
+    damaged = different and all(len(where) < _DAMAGE * _size(read[name]) for name, where in different.items())
     if not different:
         yield RULE.passed(
             known.repo, f"bit for bit the published values ({len(read)} of {len(known.tensors)} tensors read)"
         )
     elif this_commit or damaged:
         for name, where in different.items():
-            size = read[name].shape[0] if read[name].shape else 1
             yield RULE.failed(
                 name,
                 f"{subject.checkpoint.files[0]}: {name}: expected the published values ({known.repo} {known.revision[:8]}),"
-                f" found {len(where)} of {size} elements different, first at [{where[0]}]",
+                f" found {len(where)} of {_size(read[name])} elements different, first at [{where[0]}]",
                 "damaged in transfer or on disk: download again",
                 different=len(where),
             )
@@ -72,6 +72,10 @@ def _published(subject: Subject, known: Known) -> dict[str, str]:
     return bare
 
 
+def _size(stored: Stored) -> int:
+    return max(1, prod(stored.shape))
+
+
 def _same(stored: Stored, known: Known, name: str) -> bool:
     return stored.dtype == "F32" and hashlib.sha256(stored.data).hexdigest() == known.tensors[name]["sha256"]
 
@@ -80,6 +84,6 @@ def _changed(stored: Stored, known: Known, name: str) -> list[int]:
     """Channels whose check byte (XOR of the four stored bytes) differs; all of them when dtype or shape do. Never empty."""
     fold = bytes.fromhex(known.tensors[name]["fold"])
     if stored.dtype != "F32" or len(stored.data) != 4 * len(fold):
-        return list(range(max(1, stored.shape[0] if stored.shape else 1)))
+        return list(range(_size(stored)))
     found = bytes(a ^ b ^ c ^ d for a, b, c, d in zip(*(stored.data[i::4] for i in range(4)), strict=True))
     return [channel for channel, (a, b) in enumerate(zip(found, fold, strict=True)) if a != b] or [0]
