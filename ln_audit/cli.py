@@ -149,7 +149,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         code = app(args=list(arguments), prog_name="ln-audit", standalone_mode=False)
     except typer.TyperException as error:
-        return output.rejected(arguments, UsageError(error.format_message(), hint=f"see {opt.help_for(arguments)}"), 2)
+        message = error.format_message() or "expected a command, found none"
+        return output.rejected(arguments, UsageError(message, hint=f"see {opt.help_for(arguments)}"), 2)
     except UsageError as error:
         return output.rejected(arguments, error, 2)
     except AuditError as error:

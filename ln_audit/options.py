@@ -14,7 +14,7 @@ from ln_audit.errors import UsageError
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 
-_TARGET = "sample, gpt2, org/name[@revision], hf://org/name[/file], https://host/file, a folder or a file."
+_TARGET = "sample, gpt2, org/name, org/name@revision, hf://org/name, https://host/file, a folder or a file."
 
 Targets = Annotated[list[str], typer.Argument(help=f"What to verify: {_TARGET}", show_default=False)]
 Target = Annotated[str, typer.Argument(help=f"What to report: {_TARGET}", show_default=False)]
@@ -84,7 +84,7 @@ Output = Annotated[
     _option(
         "--output",
         "Write to FILE, or in another format to FILE; may be repeated.",
-        "[FORMAT=]FILE",
+        "FORMAT=FILE",
         _OUT,
         "LN_AUDIT_OUTPUT",
     ),

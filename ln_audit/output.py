@@ -114,7 +114,7 @@ def closed_pipe() -> int:
 def _asked_for_json(arguments: Sequence[str]) -> bool:
     """Whether a call that could not be parsed asked for JSON: the last --format wins, else the environment."""
     wanted = os.environ.get("LN_AUDIT_FORMAT", "")
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         if word == "--format":
             wanted = following
         elif word.startswith("--format="):

@@ -193,12 +193,12 @@ class HubSimulator:
     def _cdn(self, request: Seen) -> Reply:
         """The CDN's answer: ranges of large files, to whoever holds a signed address."""
         path = self.root / unquote(urlsplit(request.path).path.lstrip("/").removeprefix("elsewhere/"))
-        if not path.is_file():
-            return Reply(404, {}, b"NoSuchKey")
         signature = parse_qs(urlsplit(request.path).query).get("Signature", ["0"])[0]
         if self.fault == "expired" and int(signature) < self._signed + self.fault_times:
             self.fault_times = 0 if self.fault_times == 1 else self.fault_times
             return Reply(403, {}, b"<Error>Request has expired</Error>")
+        if not path.is_file():
+            return Reply(404, {}, b"NoSuchKey")
         gzip_kills_range = "gzip" in request.headers.get("accept-encoding", "")
         ignore = gzip_kills_range or self.fault in {"ignores-range", "ignores-range-untold"}
         reply = self._ranged(request, path, f'"{_xet_hash(path)}"', ignore=ignore)

@@ -94,7 +94,7 @@ def judge(rows: Prepared, recorded: Array, hypothesis: Hypothesis, setting: Sett
         y = affine(rows.z, gain, bias)
         e_c = tolerance.compute_bound(y, rows.e_z, gain, bias, compute.u)
         early = chain.early if chain is not None else 0
-        e = tolerance.stored_bound(e_c, y, affine(rows.z, gain, None), compute=compute, output=output, early=early)
+        e = tolerance.stored_bound(e_c, y, rows.z, gain, compute=compute, output=output, early=early)
         judged = rows.judged & np.isfinite(y) & np.isfinite(e)
         wrong = judged & ~_rightful(recorded, y, e, output)
         finite = judged & np.isfinite(recorded)

@@ -95,6 +95,8 @@ def variants(parameters: NormParameters, output: Format) -> tuple[Variant, ...]:
         forms.append(Variant(f"{output.name}, cast after the offset", output.round(forms[0].gain), cast_bias))
     distinct: list[Variant] = []
     for form in forms:
+        if distinct and nonfinite_parameter(form) is not None:
+            continue  # a cast that overflows would leave its channels without a reference, and so unjudged
         if not any(_same(form.gain, other.gain) and _same(form.bias, other.bias) for other in distinct):
             distinct.append(form)
     return tuple(distinct)

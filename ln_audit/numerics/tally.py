@@ -75,7 +75,7 @@ class Tally:
             self.worst = _element(block, at, first_row)
         finite = measured & np.isfinite(block.recorded)
         if finite.any():
-            largest = float(np.abs(block.recorded - block.y)[finite].max())
+            largest = float(np.abs(block.recorded[finite] - block.y[finite]).max())
             self.max_abs_error = max(largest, self.max_abs_error or 0.0)
 
 

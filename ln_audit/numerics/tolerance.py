@@ -12,7 +12,7 @@ k = √d + 4 holds with probability practically 1 (Higham, Mary 2019, SIAM J. Sc
                                                        e_z = |z|·(ρ + u) + r·m·(1 + ρ) + 2·2⁻⁵³·|z|.
 4. y = g·z + b rounds the product and the sum:         e_c = |g|·e_z + u·|b| + 2u·|y|.
 5. Storing in o rounds once more where o is narrower (and once before the gain, where the chain does):
-                                                       e = e_c + u_o·(|y| + |g·z| if so) + η_o/2.
+                                                       e = e_c + u_o·(|y| + |g·z| if so) + η_o/2·(1 + |g| if so).
 
 An input that was rounded after the norm had read it (`--before-rounded`) was off by h = u_i·|x| + η_i/2. To first order
 that moves z by r·(h + mean(h) [LayerNorm: through μ] + |δ|·r²·mean|δ·h| [through σ²]), which joins e_z.
@@ -72,9 +72,12 @@ def compute_bound(y: Array, e_z: Array, gain: Array | None, bias: Array | None, 
     return e_c + 2 * u * np.abs(y)
 
 
-def stored_bound(e_c: Array, y: Array, gz: Array, *, compute: Format, output: Format, early: int) -> Array:
+def stored_bound(
+    e_c: Array, y: Array, z: Array, gain: Array | None, *, compute: Format, output: Format, early: int
+) -> Array:
     """The bound e [n, d]: after storing it in `output`, rounded to that `early` times before the gain (step 5)."""
-    e = e_c + max(output.eta / 2, SMALLEST)  # half of float64's smallest subnormal would be 0, and 0/0 no ratio
-    if output.u > compute.u:
-        e = e + output.u * (np.abs(y) + early * np.abs(gz))
-    return e
+    half_eta = max(output.eta / 2, SMALLEST)  # half of float64's smallest subnormal would be 0, and 0/0 no ratio
+    if output.u <= compute.u:
+        return e_c + half_eta
+    g = 1.0 if gain is None else np.abs(gain)  # [d]
+    return e_c + output.u * (np.abs(y) + early * g * np.abs(z)) + half_eta * (1 + early * g)

@@ -201,12 +201,13 @@ class HubSource:
 
     def _learn_commit(self, asked: hub_faults.Asked, hops: Sequence[Answer]) -> None:
         """From the first answer on, everything is of its commit. A mirror that tells none is pinned by ETag alone."""
-        commit = (told(hops, "x-repo-commit") or "").lower()
-        if not COMMIT.fullmatch(commit):
-            return
-        if self.revision is not None and commit != self.revision:
-            raise SourceError(f"{asked.label}: expected commit {self.revision}, found {commit}", hint=_CHANGED)
-        self.revision = commit
+        for hop in hops:
+            commit = hop.headers.get("x-repo-commit", "").lower()
+            if not COMMIT.fullmatch(commit):
+                continue
+            if self.revision is not None and commit != self.revision:
+                raise SourceError(f"{asked.label}: expected commit {self.revision}, found {commit}", hint=_CHANGED)
+            self.revision = commit
 
     def _learn_name(self, hops: Sequence[Answer]) -> None:
         """A renamed repository redirects each request; after the first one its new name is used."""

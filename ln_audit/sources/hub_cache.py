@@ -26,9 +26,7 @@ class HubCache:
         self._names = (target.repo, target.alias) if target.alias else (target.repo,)
 
     def commit(self, revision: str) -> str | None:
-        """The commit that a revision meant when the cache was filled."""
-        if COMMIT.fullmatch(revision):
-            return revision
+        """The commit that a branch or tag meant when the cache was filled."""
         for folder in self._folders():
             try:
                 found = (folder / "refs" / revision).read_text("ascii", errors="replace").strip()

@@ -58,8 +58,9 @@ def _fetch(asked: hub_faults.Asked, file: str, branch: str, wire: Wire, *, progr
     except faults.transport_errors() as error:
         raise faults.no_answer(asked.label, asked.endpoint, error) from error
     except (OSError, ValueError, RuntimeError) as error:  # disk full, size differs, Xet, no file lock
+        told = printable(" ".join(str(error).split()))  # the client writes paragraphs
         raise SourceError(
-            f"{asked.label}: expected the whole file, found that the download failed: {printable(str(error))}",
+            f"{asked.label}: expected the whole file, found that the download failed: {told}",
             hint="try again; without --full only the bytes needed are read",
         ) from error
 

@@ -29,7 +29,9 @@ def norm(name: str = "ln_f", **changes: object) -> Norm:
 def subject(tensors: Mapping[str, np.ndarray], *norms: Norm, read: bool = True, **changes: object) -> Subject:
     values = {name: stored(np.asarray(array)) for name, array in tensors.items()}
     infos = {name: TensorInfo(name, value.dtype, value.shape, len(value.data)) for name, value in values.items()}
-    checkpoint = Checkpoint("safetensors", ("model.safetensors",), infos, lambda names: {name: values[name] for name in names})
+    checkpoint = Checkpoint(
+        "safetensors", ("model.safetensors",), infos, lambda names: {name: values[name] for name in names}
+    )
     fields: dict = {
         "identity": "/model", "revision": None, "checkpoint": checkpoint, "config": None, "family": load("gpt2"), "recognised": None,
         "norms": norms, "demand": Demand(), "values": values if read else {},

@@ -63,7 +63,10 @@ def test_any_difference_in_that_very_commit_fails():
 
 
 def test_damage_in_two_tensors_is_damage():
-    assert [said[0] for said in judged({"ln_f.weight": changed(GAIN, 3), "ln_f.bias": changed(BIAS, 4)})] == ["fail", "fail"]
+    assert [said[0] for said in judged({"ln_f.weight": changed(GAIN, 3), "ln_f.bias": changed(BIAS, 4)})] == [
+        "fail",
+        "fail",
+    ]
 
 
 def test_another_dtype_or_shape_is_other_weights():

@@ -11,7 +11,11 @@ def test_finite_values_pass():
 def test_nan_and_infinity_fail_with_count_and_first_index():
     tensors = {"ln_f.weight": floats(1, math.nan, math.inf, 2), "ln_f.bias": floats(0, 0, 0, -math.inf)}
     assert found(not_finite, subject(tensors, norm())) == [
-        ("fail", "ln_f", "model.safetensors: ln_f.weight: expected finite values, found 1 NaN and 1 infinite, first at [1]"),
+        (
+            "fail",
+            "ln_f",
+            "model.safetensors: ln_f.weight: expected finite values, found 1 NaN and 1 infinite, first at [1]",
+        ),
         ("fail", "ln_f", "model.safetensors: ln_f.bias: expected finite values, found 1 infinite, first at [3]"),
     ]
 

@@ -16,7 +16,11 @@ def judged(*comparisons):
 @pytest.mark.parametrize("status", ["pass", "warn", "fail"])
 def test_a_comparison_becomes_a_finding_of_the_same_status(status):
     (finding,) = judged(comparison(status))
-    assert (finding.status, finding.subject, finding.message) == (status, "ln_f against run.safetensors", "what was found")
+    assert (finding.status, finding.subject, finding.message) == (
+        status,
+        "ln_f against run.safetensors",
+        "what was found",
+    )
 
 
 @pytest.mark.parametrize(("packaged", "required"), [(False, True), (True, False)])

@@ -4,7 +4,9 @@ from ln_audit.checks import shard_index
 from ln_audit.core import ShardIndex
 from tests.checks.subject_builder import WHOLE, floats, found, norm, stored, subject
 
-INDEX = ShardIndex("i.json", {"ln_f.weight": "a", "ln_f.bias": "b"}, {"ln_f.weight": ("a",), "ln_f.bias": ("b",)}, 32, 32)
+INDEX = ShardIndex(
+    "i.json", {"ln_f.weight": "a", "ln_f.bias": "b"}, {"ln_f.weight": ("a",), "ln_f.bias": ("b",)}, 32, 32
+)
 
 
 def sharded(index, **changes):
@@ -17,7 +19,9 @@ def test_a_whole_file_has_no_index():
 
 
 def test_a_true_index_passes():
-    assert found(shard_index, sharded(INDEX)) == [("pass", "i.json", "2 tensors are in the shards that the index names")]
+    assert found(shard_index, sharded(INDEX)) == [
+        ("pass", "i.json", "2 tensors are in the shards that the index names")
+    ]
     assert found(shard_index, sharded(replace(INDEX, total_size=None)))[0][0] == "pass"
 
 
@@ -43,7 +47,7 @@ def test_a_stale_total_size_is_a_warning():
 
 
 def test_a_norm_in_two_shards_is_read_from_both():
-    doubled = replace(INDEX, holders=INDEX.holders | {"ln_f.weight": ("a", "b")})
+    doubled = replace(INDEX, holders={**INDEX.holders, "ln_f.weight": ("a", "b")})
     same, other = stored(WHOLE["ln_f.weight"]), stored(floats(9, 9, 9, 9))
     for copy, status, message in (
         (same, "warn", "i.json: ln_f.weight: expected in one shard, found the same values in a and b"),
@@ -51,12 +55,14 @@ def test_a_norm_in_two_shards_is_read_from_both():
     ):
         made = sharded(doubled)
         copies = {"a": same, "b": copy}
-        made = replace(made, checkpoint=replace(made.checkpoint, read_from=lambda shard, name, copies=copies: copies[shard]))
+        made = replace(
+            made, checkpoint=replace(made.checkpoint, read_from=lambda shard, name, copies=copies: copies[shard])
+        )
         assert found(shard_index, made)[0] == (status, "ln_f.weight", message)
 
 
 def test_a_doubled_tensor_whose_values_were_not_read_is_a_warning():
-    doubled = replace(INDEX, holders=INDEX.holders | {"ln_f.weight": ("a", "b")})
+    doubled = replace(INDEX, holders={**INDEX.holders, "ln_f.weight": ("a", "b")})
     assert found(shard_index, sharded(doubled, read=False))[0] == (
         "warn", "ln_f.weight", "i.json: ln_f.weight: expected in one shard, found in a and b",
     )  # fmt: skip

@@ -4,7 +4,11 @@ from tests.checks.subject_builder import WHOLE, floats, found, norm, subject
 
 def test_nothing_beyond_the_model_passes():
     block = norm("h.0.ln_1", role="block", layer=0)
-    tensors = WHOLE | {"h.0.ln_1.weight": floats(1, 2, 3, 4), "h.0.ln_1.bias": floats(1, 2, 3, 4), "x.h.9.ln_1.scale": floats(1)}
+    tensors = WHOLE | {
+        "h.0.ln_1.weight": floats(1, 2, 3, 4),
+        "h.0.ln_1.bias": floats(1, 2, 3, 4),
+        "x.h.9.ln_1.scale": floats(1),
+    }
     other = norm("h.0.ln_2", role="block", layer=0)
     assert found(unexpected_norm, subject(tensors, block, other, norm())) == [
         ("pass", "model.safetensors", "no norm tensor beyond what the model has")
@@ -14,7 +18,11 @@ def test_nothing_beyond_the_model_passes():
 def test_a_layer_beyond_the_configured_depth_fails():
     blocks = [norm(f"h.0.ln_{which}", role="block", layer=0) for which in (1, 2)]
     assert found(unexpected_norm, subject({"transformer.h.1.ln_2.weight": floats(1)}, *blocks)) == [
-        ("fail", "transformer.h.1.ln_2.weight", "model.safetensors: transformer.h.1.ln_2.weight: expected layers 0 to 0, found layer 1")
+        (
+            "fail",
+            "transformer.h.1.ln_2.weight",
+            "model.safetensors: transformer.h.1.ln_2.weight: expected layers 0 to 0, found layer 1",
+        )
     ]
 
 

@@ -9,7 +9,9 @@ def test_trained_values_pass():
 
 
 def test_ones_with_a_trained_bias_pass_and_say_so():
-    assert found(untrained, subject(WHOLE | {"ln_f.weight": ONES}, norm())) == [("pass", "ln_f", "gain all 1, bias trained")]
+    assert found(untrained, subject(WHOLE | {"ln_f.weight": ONES}, norm())) == [
+        ("pass", "ln_f", "gain all 1, bias trained")
+    ]
 
 
 def test_initial_values_are_a_warning():
@@ -21,5 +23,7 @@ def test_initial_values_are_a_warning():
 
 
 def test_what_was_not_read_is_a_skip():
-    assert found(untrained, subject(WHOLE, norm(), read=False)) == [("skip", "1 norms", "values not read; --values all reads them")]
+    assert found(untrained, subject(WHOLE, norm(), read=False)) == [
+        ("skip", "1 norms", "values not read; --values all reads them")
+    ]
     assert found(untrained, subject({"ln_f.weight": floats()}, norm())) == []

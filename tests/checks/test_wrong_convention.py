@@ -11,9 +11,17 @@ from tests.checks.subject_builder import WHOLE, found, norm, subject
     [
         (Demand(), "gpt2", []),
         (Demand(family="gpt2"), "gpt2", [("pass", "config.json: model_type", "gpt2 is of family gpt2")]),
-        (Demand(family="gpt2"), "llama", [("fail", "config.json: model_type", "config.json: model_type: expected gpt2 (--family), found 'llama'")]),
+        (
+            Demand(family="gpt2"),
+            "llama",
+            [("fail", "config.json: model_type", "config.json: model_type: expected gpt2 (--family), found 'llama'")],
+        ),
         (Demand(kind="layer_norm"), "gpt2", [("pass", "gpt2", "kind layer_norm")]),
-        (Demand(kind="rms_norm"), "gpt2", [("fail", "gpt2", "gpt2: kind: expected rms_norm (--kind), found layer_norm")]),
+        (
+            Demand(kind="rms_norm"),
+            "gpt2",
+            [("fail", "gpt2", "gpt2: kind: expected rms_norm (--kind), found layer_norm")],
+        ),
         (Demand(offset=0.0), "gpt2", [("pass", "gpt2", "offset 0")]),
         (Demand(offset=1.0), "gpt2", [("fail", "gpt2", "gpt2: gain offset: expected 1 (--offset), found 0")]),
     ],

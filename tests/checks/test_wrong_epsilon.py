@@ -24,7 +24,10 @@ def test_places_are_compared_as_float32():
 @pytest.mark.parametrize(
     ("places", "message"),
     [
-        ((Place("--eps", 1e-6), CONFIG), "config.json: layer_norm_epsilon: expected epsilon 1e-06 (--eps), found 1e-05"),
+        (
+            (Place("--eps", 1e-6), CONFIG),
+            "config.json: layer_norm_epsilon: expected epsilon 1e-06 (--eps), found 1e-05",
+        ),
         ((CONFIG, Place("x", 1e39)), "x: expected epsilon 1e-05 (config.json: layer_norm_epsilon), found 1e+39"),
     ],
 )
@@ -64,7 +67,10 @@ def test_zero_is_a_warning():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"eps": None, "eps_source": "given by the caller", "eps_places": ()}, "epsilon is unknown: give it with --eps or --config"),
+        (
+            {"eps": None, "eps_source": "given by the caller", "eps_places": ()},
+            "epsilon is unknown: give it with --eps or --config",
+        ),
         (
             {"eps_source": "assumed: the family's usual value, no config", "eps_places": ()},
             "epsilon 1e-05 is only assumed: give the config with --config, or --eps",
@@ -78,4 +84,6 @@ def test_an_epsilon_that_nobody_states_is_undecided_and_the_verdict_depends_on_i
 
 def test_a_config_that_holds_no_number_fails():
     source = "config.json: layer_norm_epsilon: expected a number, found '1e-5'"
-    assert found(wrong_epsilon, subject(WHOLE, norm(eps=None, eps_source=source, eps_places=()))) == [("fail", "ln_f", source)]
+    assert found(wrong_epsilon, subject(WHOLE, norm(eps=None, eps_source=source, eps_places=()))) == [
+        ("fail", "ln_f", source)
+    ]

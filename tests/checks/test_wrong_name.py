@@ -5,14 +5,20 @@ from tests.checks.subject_builder import WHOLE, found, norm, subject
 
 
 def test_right_names_pass_and_show_the_spelling():
-    assert found(wrong_name, subject(WHOLE, norm())) == [("pass", "model.safetensors", "names as the loader expects them (ln_f.weight, …)")]
+    assert found(wrong_name, subject(WHOLE, norm())) == [
+        ("pass", "model.safetensors", "names as the loader expects them (ln_f.weight, …)")
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "expected", "reason"),
     [
         ("ln_f.gamma", "ln_f.weight", "the loader re-initialises it: rename 'gamma' to 'weight'"),
-        ("module._orig_mod.ln_f.weight", "ln_f.weight", "the loader re-initialises it: strip the prefix 'module._orig_mod.'"),
+        (
+            "module._orig_mod.ln_f.weight",
+            "ln_f.weight",
+            "the loader re-initialises it: strip the prefix 'module._orig_mod.'",
+        ),
         ("module.ln_f.gamma", "ln_f.weight", "the loader re-initialises it: rename it to ln_f.weight"),
     ],
 )

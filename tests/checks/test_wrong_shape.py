@@ -24,13 +24,20 @@ def test_the_configured_width_passes():
 def test_another_shape_fails_and_says_what_leaves_such_a_shape(shape, cause):
     tensors = WHOLE | {"ln_f.weight": np.ones(shape, np.float32)}
     (finding,) = wrong_shape.check(subject(tensors, norm()))
-    assert finding.message == f"model.safetensors: ln_f.weight: expected shape [4] (config.json: n_embd), found {list(shape)}"
+    assert (
+        finding.message
+        == f"model.safetensors: ln_f.weight: expected shape [4] (config.json: n_embd), found {list(shape)}"
+    )
     assert (finding.status, finding.reason) == ("fail", cause)
 
 
 def test_an_unknown_width_is_undecided_and_the_verdict_depends_on_it():
     (finding,) = wrong_shape.check(subject(WHOLE, norm(width=None, width_source="no config")))
-    assert (finding.status, finding.required, finding.reason) == ("skip", True, "the model's width is unknown: no config")
+    assert (finding.status, finding.required, finding.reason) == (
+        "skip",
+        True,
+        "the model's width is unknown: no config",
+    )
 
 
 def test_a_missing_norm_has_no_shape():

@@ -21,5 +21,7 @@ def test_the_offset_belongs_to_the_gain():
 
 
 def test_values_that_were_not_read_are_a_skip_and_a_placeholder_is_no_zero():
-    assert found(zero_gain, subject(WHOLE, norm(), read=False)) == [("skip", "1 norms", "values not read; --values all reads them")]
+    assert found(zero_gain, subject(WHOLE, norm(), read=False)) == [
+        ("skip", "1 norms", "values not read; --values all reads them")
+    ]
     assert found(zero_gain, subject({"ln_f.weight": floats()}, norm())) == []

@@ -12,6 +12,7 @@ import numpy as np
 F32 = np.float32
 BF16 = np.dtype(ml_dtypes.bfloat16)
 F16 = np.dtype(np.float16)
+FLOAT32 = np.dtype(np.float32)
 KINDS_OF_ROWS = ("plain", "outliers", "mean of 100 sigma", "1e-3", "constant", "one-hot")
 
 
@@ -91,7 +92,7 @@ def backwards(x):
 
 
 def run(
-    x, gain, bias, eps=1e-5, *, kind="layer_norm", total=pairwise, out=np.dtype(F32), chain="once", ddof=0, one_pass=False
+    x, gain, bias, eps=1e-5, *, kind="layer_norm", total=pairwise, out=FLOAT32, chain="once", ddof=0, one_pass=False
 ):
     """The norm in float32 as a run takes it: `total` sums, `out` is the output dtype."""
     with np.errstate(all="ignore"):

@@ -54,7 +54,7 @@ def test_the_ratio_is_the_error_in_units_of_the_bound():
     rows = prepare(X, F32_RUN)
     y = layer_norm(X, GAIN, BIAS, 1e-5).y
     e_c = tolerance.compute_bound(y, rows.e_z, GAIN, BIAS, FLOAT32.u)
-    e = tolerance.stored_bound(e_c, y, y, compute=FLOAT32, output=FLOAT32, early=0)
+    e = tolerance.stored_bound(e_c, y, rows.z, GAIN, compute=FLOAT32, output=FLOAT32, early=0)
     found = judge(rows, y + 0.5 * e, PLAIN, F32_RUN)
     assert found.ratio == pytest.approx(np.full((4, 16), 0.5), rel=1e-6)
     assert judge(rows, y - 3 * e, PLAIN, F32_RUN).ratio == pytest.approx(np.full((4, 16), 3.0), rel=1e-6)

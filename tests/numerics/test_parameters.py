@@ -56,6 +56,10 @@ def test_every_nan_is_one_nan_to_the_digest():
     assert value_sha256(nans, 0.0) == hashlib.sha256(b"\x00\x00\xc0\x7f" * 3).hexdigest()
 
 
+def listed(values):
+    return None if values is None else values.tolist()
+
+
 def names(parameters, output):
     return [form.name for form in variants(parameters, output)]
 
@@ -72,27 +76,34 @@ def test_parameters_exact_in_the_output_dtype_have_one_form():
 def test_a_cast_model_uses_gain_and_bias_rounded_to_the_output_dtype():
     gain, bias = np.array([0.3], dtype=F32), np.array([1.7], dtype=F32)
     stored, cast = variants(norm(gain, bias), BFLOAT16)
-    assert (stored.name, stored.gain.tolist(), stored.bias.tolist()) == ("float32", [float(gain[0])], [float(bias[0])])
+    assert (stored.name, listed(stored.gain), listed(stored.bias)) == ("float32", [float(gain[0])], [float(bias[0])])
     assert cast.name == "bfloat16"
-    assert cast.gain.tolist() == gain.astype(BF16).astype(float).tolist()
-    assert cast.bias.tolist() == bias.astype(BF16).astype(float).tolist()
+    assert listed(cast.gain) == gain.astype(BF16).astype(float).tolist()
+    assert listed(cast.bias) == bias.astype(BF16).astype(float).tolist()
 
 
 def test_a_bias_alone_is_cast_too():
     form = variants(norm(None, np.array([1.7], dtype=F32)), FLOAT16)[1]
-    assert (form.name, form.gain, form.bias.tolist()) == ("float16", None, [float(np.float16(1.7))])
+    assert (form.name, form.gain, listed(form.bias)) == ("float16", None, [float(np.float16(1.7))])
 
 
 def test_an_offset_can_be_added_before_or_after_the_cast_or_in_the_narrow_dtype():
     gain = np.array([0.3001, 0.26171875 - 2.0**-12], dtype=F32)  # rounding it makes a tie of the sum
     narrow = gain.astype(BF16)
-    forms = {form.name: form.gain.tolist() for form in variants(norm(gain, offset=1.0), BFLOAT16)}
+    forms = {form.name: listed(form.gain) for form in variants(norm(gain, offset=1.0), BFLOAT16)}
     assert forms == {
         "float32": (gain + F32(1)).astype(float).tolist(),
         "bfloat16": (narrow.astype(F32) + F32(1)).astype(float).tolist(),
         "bfloat16, offset added in it": (narrow + np.array(1, dtype=BF16)).astype(float).tolist(),
         "bfloat16, cast after the offset": (gain + F32(1)).astype(BF16).astype(float).tolist(),
     }
+
+
+def test_a_cast_that_overflows_is_no_form():
+    """Its channels would have no reference, so that nothing could be wrong with them."""
+    assert names(norm(np.array([1e5, 0.3], dtype=F32)), FLOAT16) == ["float32"]
+    assert names(norm(None, np.array([-1e5, 0.3], dtype=F32)), FLOAT16) == ["float32"]
+    assert names(norm(np.array([np.nan, 0.3], dtype=F32)), FLOAT16) == ["float32"]
 
 
 def test_a_norm_without_parameters_has_one_form_without_a_name():

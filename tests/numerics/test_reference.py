@@ -70,4 +70,4 @@ def test_rows_without_variance_or_finite_numbers_raise_no_warning(name):
 
 
 def test_both_kinds_are_known_by_the_names_of_the_contract():
-    assert NORMS == {"layer_norm": layer_norm, "rms_norm": rms_norm}
+    assert dict(NORMS) == {"layer_norm": layer_norm, "rms_norm": rms_norm}

@@ -32,9 +32,7 @@ def test_k_is_the_root_of_d_plus_4_or_d_in_the_worst_case():
 def test_the_bound_of_z_is_the_formula_of_the_specification(norm, centred, compute, k):
     e_z, judged = tolerance.normalized_bound(X, norm(X, None, None, EPS), k, compute)
     for n, row in enumerate(X.tolist()):
-        assert e_z[n].tolist() == pytest.approx(
-            e_z_by_hand(row, k, compute.u, compute.eta, centred=centred), rel=1e-11
-        )
+        assert e_z[n].tolist() == pytest.approx(e_z_by_hand(row, k, compute.u, compute.eta, centred=centred), rel=1e-11)
     if compute is not FLOAT16:
         assert judged.tolist() == [[True], [True], [True]]
 
@@ -76,21 +74,22 @@ def test_compute_bound_adds_the_roundings_of_gain_bias_and_sum():
 
 
 def test_stored_bound_adds_the_output_rounding_only_where_it_is_narrower():
-    e_c, y, gz = np.array([[0.5]]), np.array([[-4.0]]), np.array([[-16.0]])
+    e_c, y, z = np.array([[0.5]]), np.array([[-4.0]]), np.array([[-16.0]])
 
-    def bound(output, early, compute=FLOAT32):
-        return float(tolerance.stored_bound(e_c, y, gz, compute=compute, output=output, early=early)[0, 0])
+    def bound(output, early, compute=FLOAT32, gain=None):
+        return float(tolerance.stored_bound(e_c, y, z, gain, compute=compute, output=output, early=early)[0, 0])
 
     assert bound(FLOAT32, 0) == 0.5 + 2.0**-150
     assert bound(FLOAT32, 1) == bound(FLOAT32, 0)
-    assert bound(FLOAT16, 0) == 0.5 + 2.0**-25 + 2.0**-11 * 4
-    assert bound(FLOAT16, 1) == 0.5 + 2.0**-25 + 2.0**-11 * (4 + 16)
+    assert bound(FLOAT16, 0) == 0.5 + 2.0**-11 * 4 + 2.0**-25
+    assert bound(FLOAT16, 1) == 0.5 + 2.0**-11 * (4 + 16) + 2.0**-25 * 2
+    assert bound(FLOAT16, 1, gain=np.array([-3.0])) == 0.5 + 2.0**-11 * (4 + 3 * 16) + 2.0**-25 * (1 + 3)
     assert bound(FLOAT64, 0, FLOAT64) == 0.5
 
 
 def test_half_of_the_smallest_float64_is_not_zero():
     zero = np.zeros((1, 1))
-    assert tolerance.stored_bound(zero, zero, zero, compute=FLOAT64, output=FLOAT64, early=0)[0, 0] == 5e-324
+    assert tolerance.stored_bound(zero, zero, zero, None, compute=FLOAT64, output=FLOAT64, early=0)[0, 0] == 5e-324
 
 
 def judged(x, norm=layer_norm, eps=EPS, k=6.0, compute=FLOAT32, rounded=None):

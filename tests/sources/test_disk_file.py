@@ -23,11 +23,11 @@ def test_ranges_come_in_order_and_are_counted(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(bytes(range(100)))
     file = DiskFile(path, "f")
-    assert file.known_size is None
     assert file.read([Range(90, 100), Range(0, 3), Range(5, 5)]) == [bytes(range(90, 100)), b"\0\1\2", b""]
     assert file.prefix(2) == b"\0\1"
     assert file.prefix(1000) == bytes(range(100))
     assert (file.size(), file.known_size, file.bytes_read) == (100, 100, 115)
+    assert DiskFile(path, "f").known_size is None
 
 
 def test_a_range_behind_the_end_is_refused(tmp_path):

@@ -6,7 +6,8 @@ import pytest
 
 from ln_audit.core import Range
 from ln_audit.errors import SourceError
-from ln_audit.sources import Settings, hub_download, open_source
+from ln_audit.sources import Settings, hub_download
+from ln_audit.sources.hub import open_source
 from tests.sources.conftest import CONFIG, WEIGHTS
 
 FILE = "model.safetensors"
@@ -29,6 +30,10 @@ def test_a_small_file_is_not_downloaded_twice_and_nothing_is_claimed_of_it(hub):
     assert (source.requests, source.verified, source.published) == (2, set(), {})
     assert source.read_prefix("tokenizer.json", 3) == b"[0,"
     assert (source.verified, source.published) == (set(), {})
+    hub.log.clear()
+    again = open_source("gpt2", FULL)
+    assert again.read_prefix("tokenizer.json", 3) == b"[0,"
+    assert again.requests == len(hub.log) == 2  # where it is; the copy is in the cache
 
 
 def test_what_was_downloaded_is_read_offline_afterwards_and_checked_by_its_blobs_name(hub):
@@ -95,9 +100,14 @@ def test_a_server_that_tells_no_commit_cannot_be_downloaded_from(hub):
 def test_a_lost_network_is_named(hub, monkeypatch):
     source = open_source("gpt2", FULL)
     source.exists(FILE)
+    monkeypatch.setattr("time.sleep", lambda _: None)  # the client tries five times, a second apart
     hub.__exit__()
-    with pytest.raises(SourceError, match="expected"):
+    with pytest.raises(SourceError) as error:
         source.read_prefix(FILE, 3)
+    host = hub.endpoint.removeprefix("http://")
+    assert error.value.message == (
+        f"openai-community/gpt2/{FILE}: expected a connection to {host}, found [errno 111] connection refused"
+    )
 
 
 def test_a_bar_is_drawn_only_when_asked_for(hub, capsys):

@@ -57,8 +57,7 @@ def refusal(target="gpt2", file="config.json", settings=None):
         (
             "redirect-loop",
             None,
-            "openai-community/gpt2/config.json: expected the file after at most 8 redirects, "
-            "found another one: a redirect loop",
+            "openai-community/gpt2/config.json: expected the file after at most 8 redirects, found another one: a redirect loop",
             "the server or a proxy in between is set up wrongly",
         ),
         (

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from ln_audit.errors import SourceError, UsageError
-from ln_audit.sources import SOURCES, Settings, open_source
+from ln_audit.sources import SOURCES, Settings, http, hub, local, open_source, sample
 
 
 def test_the_order_is_sample_path_url_hub():
-    assert [module.__name__.rpartition(".")[2] for module in SOURCES] == ["sample", "local", "http", "hub"]
+    assert (sample, local, http, hub) == SOURCES
 
 
 def test_each_form_of_target_opens_its_source(tmp_path, monkeypatch, no_environment):

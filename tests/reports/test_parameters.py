@@ -1,0 +1,45 @@
+"""The accounting, as people would write it down."""
+
+from dataclasses import replace
+
+from ln_audit.report import NormReport, Parameters
+from ln_audit.reports import parameters
+from ln_audit.reports.document import Run
+from tests.reports.made import BROKEN, GAIN, NORM, REPORT
+
+BLOCK = NormReport(replace(NORM, name="h.0.ln_1", role="block"), (GAIN,), 4)
+
+
+def test_the_table_counts_and_measures():
+    said = parameters.render(
+        Run((replace(REPORT, norms=(BLOCK, *REPORT.norms), parameters=Parameters(8, 12, 1200)),), 0)
+    )
+    assert (
+        said
+        == """\
+ln_f   layer_norm, 4 wide, epsilon 1e-05 (config.json: layer_norm_epsilon)
+  learned gain                   4   ln_f.weight  F32
+  learned bias                   4   ln_f.bias  F32
+  per-instance total             8   counted from checkpoint tensors
+  gain: mean 1.5, standard deviation 0.25, minimum 1 (channel 3), maximum 2 (channel 0)
+           1 │▄ █▄│ 2
+
+norm      parameters   gain mean       std   bias mean       std
+h.0.ln_1           4     1.50000   0.25000           –         –
+ln_f               8     1.50000   0.25000           –         –
+
+all norms                         12   2 norms
+checkpoint                     1,200   buffers left out, tied tensors once
+share of the norms           1.0000%   one in 100
+
+PASS, 1 warning  gpt2 = openai-community/gpt2 at 607a30d783df
+"""
+    )
+
+
+def test_what_cannot_be_told_is_said():
+    assert parameters.render(Run((BROKEN,), 3)).startswith("totals: cannot tell (nothing was read)\n")
+
+
+def test_bars_keep_a_single_outlier_visible():
+    assert parameters.bars((0, 1, 1000, 0, 30)) == " ▁█ ▄"

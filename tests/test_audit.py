@@ -1,0 +1,120 @@
+"""The pipeline as a library: values in, reports out; it never raises for what the target holds."""
+
+import shutil
+
+import pytest
+
+from ln_audit.audit import audit, promised
+from ln_audit.demand import Demand
+from ln_audit.errors import FormatError, UsageError
+from ln_audit.report import Verdict
+from tests.shared import FIXTURES
+
+GOOD = FIXTURES / "good"
+
+
+def statuses(report):
+    return {(f.rule, f.status) for f in report.findings}
+
+
+def test_a_good_model_passes_and_the_report_is_whole():
+    (report,) = audit(
+        str(GOOD / "gpt2-recorded"), Demand(recordings=(str(GOOD / "gpt2-recorded" / "run.safetensors"),))
+    )
+    assert report.verdict is Verdict.PASS
+    assert (report.parameters.final_norm, report.parameters.all_norms, report.parameters.checkpoint) == (16, 80, 240)
+    assert report.family is not None
+    assert report.checkpoint is not None
+    assert (report.family.name, report.checkpoint.tensors, report.error) == ("gpt2", 14, None)
+    assert [c.status for c in report.comparisons] == ["pass"]
+    assert report.source.bytes_read == sum(file.bytes_read for file in report.source.files) > 0
+
+
+@pytest.mark.parametrize(("values", "read"), [(None, 5), ("all", 5), ("final", 1)])
+def test_whose_values_are_read(values, read):
+    (report,) = audit(str(GOOD / "gpt2-safetensors"), Demand(values=values))
+    assert sum(entry.tensors[0].sha256 is not None for entry in report.norms) == read
+    assert report.verdict is Verdict.PASS
+
+
+def test_a_norm_that_a_recording_names_is_read_too(tmp_path):
+    (report,) = audit(
+        str(GOOD / "gpt2-safetensors"),
+        Demand(values="final", norm="h.0.ln_1", recordings=(str(GOOD / "gpt2-recorded" / "run.safetensors"),)),
+    )
+    assert [entry.norm.name for entry in report.norms if entry.tensors[0].sha256] == [
+        "transformer.h.0.ln_1",
+        "transformer.ln_f",
+    ]
+    assert report.verdict is Verdict.FAIL
+
+
+def test_what_earlier_steps_found_is_judged_when_a_later_one_fails():
+    (report,) = audit(str(GOOD / "gpt2-safetensors"), Demand(recordings=("no/such/file.safetensors",)))
+    assert report.verdict is Verdict.INCOMPLETE
+    assert report.error is not None
+    assert report.error.kind == "recording"
+    assert ("LN101", "pass") in statuses(report)
+
+
+def test_a_failure_wins_over_an_error():
+    (report,) = audit(str(FIXTURES / "bad" / "LN101-not-finite"), Demand(recordings=("no/such/file.safetensors",)))
+    assert (report.verdict, report.error is None) == (Verdict.FAIL, False)
+
+
+@pytest.mark.parametrize("target", ["./no/such", str(FIXTURES / "hostile" / "safetensors" / "cut-short")])
+def test_an_input_that_cannot_be_audited_is_a_report_that_says_why(target):
+    (report,) = audit(target, Demand())
+    assert (report.verdict, report.findings) == (Verdict.INCOMPLETE, ())
+    assert report.error is not None
+    assert (report.source.spec, report.source.kind) == (target, "local")
+
+
+def test_several_artifacts_are_a_report_each_with_their_own_cost(tmp_path):
+    for name in ("a", "b"):
+        shutil.copy(GOOD / "gpt2-safetensors" / "model.safetensors", tmp_path / f"{name}.safetensors")
+    shutil.copy(GOOD / "gpt2-safetensors" / "config.json", tmp_path)
+    reports = audit(str(tmp_path), Demand())
+    assert [[f.name for f in r.source.files if f.name.endswith("safetensors")] for r in reports] == [
+        ["a.safetensors"],
+        ["b.safetensors"],
+    ]
+    assert {r.verdict for r in reports} == {Verdict.PASS}
+    assert reports[0].source.bytes_read == reports[1].source.bytes_read
+
+
+def test_an_unknown_family_can_be_described():
+    bad = str(FIXTURES / "bad" / "LN001-unknown-family")
+    (unknown,) = audit(bad, Demand())
+    (described,) = audit(bad, Demand(norm="core.closing_scale", kind="rms_norm", eps=1e-6))
+    assert (unknown.verdict, described.verdict) == (Verdict.INCOMPLETE, Verdict.PASS)
+    (no_eps,) = audit(bad, Demand(norm="core.closing_scale", kind="rms_norm"))
+    assert no_eps.verdict is Verdict.INCOMPLETE
+
+
+def test_a_wrong_call_is_raised_not_reported():
+    with pytest.raises(UsageError, match="--norm x: expected a norm of gpt2"):
+        audit("sample", Demand(norm="x"))
+    with pytest.raises(UsageError):
+        audit("sample", Demand(require=("nonsense",)))
+
+
+def test_a_tensor_too_large_for_a_norm_is_not_read(tmp_path):
+    import numpy as np
+    from safetensors.numpy import load_file, save_file
+
+    tensors = load_file(GOOD / "gpt2-safetensors" / "model.safetensors")
+    tensors["transformer.ln_f.weight"] = np.zeros((4_000_001,), np.float32)
+    save_file(tensors, tmp_path / "model.safetensors")
+    shutil.copy(GOOD / "gpt2-safetensors" / "config.json", tmp_path)
+    (report,) = audit(str(tmp_path), Demand())
+    assert report.verdict is Verdict.FAIL
+    assert report.source.bytes_read < 1_000_000
+    assert {("LN002", "fail"), ("LN101", "skip")} <= statuses(report)
+
+
+def test_trace_gets_the_norms_values_without_a_verdict():
+    made = promised(str(GOOD / "gpt2-safetensors"), Demand())
+    assert len(made.values) == 10
+    with pytest.raises(FormatError):
+        promised(str(FIXTURES / "hostile" / "safetensors" / "empty"), Demand())

@@ -1,0 +1,214 @@
+"""The program as users meet it: both entrances, every exit code with its output, JSON whatever happens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.shared import FIXTURES, ROOT
+
+SCRIPT = [str(Path(sys.executable).with_name("ln-audit"))]
+MODULE = [sys.executable, "-m", "ln_audit"]
+ENTRANCES = pytest.mark.parametrize("entrance", [SCRIPT, MODULE], ids=["ln-audit", "python -m ln_audit"])
+SCHEMA = json.loads((ROOT / "ln_audit" / "reports" / "report.schema.json").read_text())
+
+
+def run(*command: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("LN_AUDIT_", "HF_"))}
+    return subprocess.run(command, cwd=cwd, env=clean | env, capture_output=True, text=True, timeout=60, check=False)
+
+
+@ENTRANCES
+@pytest.mark.parametrize(
+    ("args", "code", "out", "err"),
+    [
+        (["verify", "sample"], 0, "PASS  sample\n", ""),
+        (["verify", str(FIXTURES / "bad" / "LN101-not-finite")], 1, "FAIL  ", ""),
+        (["verify", "sample", "--eps", "small"], 2, "", "ln-audit: --eps: expected a number, found 'small'\n"),
+        (["verify", str(FIXTURES / "hostile" / "safetensors" / "empty")], 3, "INCOMPLETE  ", ""),
+        (["verify", "./no/such/folder"], 3, "INCOMPLETE  ./no/such/folder\n", ""),
+    ],
+    ids=["0", "1", "2", "3", "3-absent"],
+)
+def test_every_exit_code_comes_with_its_output(entrance, args, code, out, err):
+    made = run(*entrance, *args)
+    assert (made.returncode, made.stdout[: len(out)], made.stderr[: len(err) or None]) == (code, out, err)
+
+
+BUG = "import sys, ln_audit.audit as a; a.audit = lambda *_: 1 // 0; sys.argv = ['ln-audit', *{args!r}]; from ln_audit.__main__ import main; sys.exit(main())"
+
+
+def test_our_own_fault_is_exit_4_with_a_traceback_and_where_to_report():
+    made = run(sys.executable, "-c", BUG.format(args=["verify", "sample", "--format", "json"]))
+    assert made.returncode == 4
+    assert "Traceback (most recent call last)" in made.stderr
+    assert (
+        "ln-audit: a bug in ln-audit: ZeroDivisionError: integer division or modulo by zero\n  → please report it"
+        in made.stderr
+    )
+    document = json.loads(made.stdout)
+    jsonschema.validate(document, SCHEMA)
+    assert (document["verdict"], document["exit_code"], document["error"]["kind"]) == ("error", 4, "bug")
+
+
+@ENTRANCES
+def test_an_interrupt_is_exit_130_and_says_nothing_passed(entrance, tmp_path):
+    os.mkfifo(tmp_path / "wait")
+    code = "import ln_audit.audit as a, time, sys; a.audit = lambda *_: time.sleep(30); "
+    entry = "sys.argv = ['ln-audit', 'verify', 'sample']; from ln_audit.__main__ import main; print('ready', file=sys.stderr, flush=True); sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code + entry], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, "")
+
+
+@ENTRANCES
+def test_version(entrance):
+    made = run(*entrance, "--version")
+    assert (made.returncode, made.stdout, made.stderr) == (0, "ln-audit 0.1.0\n", "")
+
+
+@pytest.mark.parametrize(
+    "args", [["--help"], ["-h"], ["verify", "--help"], ["report", "-h"], ["explain", "--help"], ["trace", "--help"]]
+)
+def test_help_on_every_level(args):
+    made = run(*SCRIPT, *args)
+    assert made.returncode == 0
+    assert "Usage: ln-audit" in made.stdout
+
+
+def test_without_a_command_the_help_is_shown_and_the_gate_stays_closed():
+    made = run(*SCRIPT)
+    assert made.returncode == 2
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["verify", "--format", "json"],
+        ["verify", "sample", "--no-such-option", "--format", "json"],
+        ["verify", "sample", "--format=json", "--eps", "x"],
+        ["verify", "sample", "--format", "json", "--require", "LN998"],
+        ["verify", "sample", "sample", "--eps", "1e-5", "--format", "json"],
+        ["verify", "sample", "--before", "x.npy", "--format", "json"],
+        ["verify", "sample", "--norm", "h.9.ln_1", "--format", "json"],
+        ["verify", "sample", "--family", "none", "--format", "json"],
+        ["verify", "sample", "--config", "none.json", "--format", "json"],
+        ["verify", "sample", "--values", "some", "--format", "json"],
+        ["verify", "sample", "--output-dtype", "int8", "--format", "json"],
+        ["nonsense", "--format", "json"],
+        ["verify", "", "--format", "json"],
+    ],
+)
+def test_a_rejected_call_is_exit_2_and_still_one_json_document(args):
+    made = run(*SCRIPT, *args)
+    document = json.loads(made.stdout)
+    jsonschema.validate(document, SCHEMA)
+    assert (made.returncode, document["exit_code"], document["verdict"], document["reports"]) == (2, 2, "error", [])
+    assert made.stderr.startswith("ln-audit: ")
+    assert "Traceback" not in made.stderr
+
+
+def test_json_is_asked_for_by_the_environment_too():
+    made = run(*SCRIPT, "verify", "sample", LN_AUDIT_FORMAT="json")
+    assert json.loads(made.stdout)["exit_code"] == made.returncode == 0
+    rejected = run(*SCRIPT, "verify", "--nonsense", LN_AUDIT_FORMAT="json")
+    assert json.loads(rejected.stdout)["exit_code"] == rejected.returncode == 2
+
+
+def test_several_targets_are_the_worst_of_them():
+    bad, hostile = str(FIXTURES / "bad" / "LN101-not-finite"), str(FIXTURES / "hostile" / "safetensors" / "empty")
+    assert [
+        run(*SCRIPT, "verify", *targets).returncode
+        for targets in (["sample", "sample"], ["sample", hostile], [hostile, bad, "sample"])
+    ] == [0, 3, 1]
+
+
+def test_reports_go_to_files_too_whole_or_not_at_all(tmp_path):
+    made = run(
+        *SCRIPT, "verify", "sample", "--output", f"json={tmp_path / 'r.json'}", "--output", str(tmp_path / "r.txt")
+    )
+    assert json.loads((tmp_path / "r.json").read_text())["verdict"] == "pass"
+    assert (tmp_path / "r.txt").read_text() == made.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "r.txt"]
+    absent = run(*SCRIPT, "verify", "sample", "--output", str(tmp_path / "none" / "r.txt"))
+    assert absent.returncode == 2
+    assert absent.stderr.startswith(
+        f"ln-audit: --output {tmp_path / 'none' / 'r.txt'}: expected a file that can be written, found: "
+    )
+
+
+def test_a_reader_that_goes_away_is_no_pass():
+    shell = f"set -o pipefail; {' '.join(MODULE)} verify {'sample ' * 60} | head -c 100 > /dev/null; exit ${{PIPESTATUS[0]}}"
+    made = run("bash", "-c", shell)
+    assert made.returncode in (0, 3)  # 0 only when everything had been written before the reader left
+    assert "Traceback" not in made.stderr
+
+
+def test_a_policy_file_in_the_working_directory_is_not_silently_ignored(tmp_path):
+    (tmp_path / "ln-audit.toml").write_text("")
+    made = run(*SCRIPT, "verify", "sample", cwd=tmp_path)
+    assert made.returncode == 2
+    assert made.stderr.startswith("ln-audit: ln-audit.toml: expected no policy file, found one\n")
+
+
+def test_nothing_heavy_is_imported_for_version_and_no_type_library_for_verify():
+    code = "import sys; sys.argv = ['ln-audit', *{args!r}]; from ln_audit.__main__ import main; code = main(); print(code, *sorted(n for n in {heavy!r} if n in sys.modules), file=sys.stderr)"
+    heavy = [
+        "numpy",
+        "typer",
+        "rich",
+        "huggingface_hub",
+        "pydantic",
+        "safetensors",
+        "ml_dtypes",
+        "torch",
+        "http.client",
+        "json",
+    ]
+    assert run(sys.executable, "-c", code.format(args=["--version"], heavy=heavy)).stderr == "0\n"
+    seen = run(
+        sys.executable,
+        "-c",
+        code.format(
+            args=[
+                "verify",
+                str(FIXTURES / "good" / "gpt2-recorded"),
+                "--recording",
+                str(FIXTURES / "good" / "gpt2-recorded" / "run.safetensors"),
+            ],
+            heavy=heavy,
+        ),
+    ).stderr
+    assert set(seen.split()) <= {"0", "numpy", "typer", "json", "ml_dtypes"}
+
+
+def test_the_package_itself_imports_nothing_heavy():
+    code = (
+        "import sys, ln_audit; print(*sorted(n for n in ('numpy', 'typer', 'json', 'dataclasses') if n in sys.modules))"
+    )
+    assert run(sys.executable, "-c", code).stdout == "\n"
+
+
+def test_no_colour_where_nobody_looks():
+    assert "\x1b" not in run(*SCRIPT, "verify", "sample").stdout
+
+
+def test_strict_and_require_close_the_gate():
+    single = str(FIXTURES / "bad" / "LN102-zero-gain-single")
+    assert [run(*SCRIPT, "verify", single, *more).returncode for more in ([], ["--strict"])] == [0, 1]
+    assert [
+        run(*SCRIPT, "verify", single, "--require", rule).returncode
+        for rule in ("off-reference", "LN201", "all", "LN101")
+    ] == [3, 3, 3, 0]

@@ -1,0 +1,38 @@
+"""From a recording, with or without a target, to the picture."""
+
+import pytest
+
+from ln_audit.demand import Demand
+from ln_audit.errors import RecordingError, UsageError
+from ln_audit.recording import open_recording
+from ln_audit.tracing import carried, traced
+from tests.shared import FIXTURES, ROOT
+
+STACK = str(FIXTURES / "recordings" / "prenorm-stack.safetensors")
+SAMPLE = str(ROOT / "ln_audit" / "assets" / "sample" / "recording.safetensors")
+
+
+def test_the_pre_norm_stack_shows_its_three_magnitudes():
+    lines = traced(STACK, None, Demand()).splitlines()
+    shown = {line.split()[0]: line.split()[1] for line in lines if line.startswith("  ")}
+    assert (shown["hidden_states.0"], shown["before"], shown["after"]) == ("7.78", "8.68", "8.00")
+    assert "hidden_states.12 equals after in every number: the norm is already applied" in lines
+
+
+def test_a_target_gives_the_norm_and_without_one_no_claim_is_made():
+    alone, with_target = traced(SAMPLE, None, Demand()), traced(SAMPLE, "sample", Demand())
+    assert "through the norm" not in alone
+    assert "put through the norm" in with_target
+
+
+def test_what_a_recording_carries_itself():
+    assert carried(open_recording(SAMPLE)) is None
+    parameters = carried(open_recording(STACK))
+    assert parameters is not None
+    assert parameters.gain is not None
+    assert (parameters.kind, parameters.eps, parameters.gain.shape) == ("layer_norm", 1e-5, (64,))
+
+
+def test_a_target_without_that_norm_is_refused():
+    with pytest.raises((UsageError, RecordingError)):
+        traced(STACK, "sample", Demand(norm="nonsense"))
