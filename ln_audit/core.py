@@ -32,11 +32,15 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """What one file cost: its whole size in bytes (None when unknown) and the bytes of it really read."""
+    """What one file cost: its whole size in bytes (None when unknown) and the bytes of it really read.
+
+    `sha256` is the published one, where the whole content was held against it.
+    """
 
     name: str
     size: int | None
     bytes_read: int
+    sha256: str | None = None
 
 
 class Source(Protocol):
@@ -160,7 +164,7 @@ class Norm:
     """One normalization layer that the model promises, with the tensor names it has in this checkpoint.
 
     `gain` and `bias` are tensor names, None where the family has none. `width` and `eps` are None when they cannot be known.
-    `chain` names where the run rounds on its way (NUMERICS: `once`, `before_gain`, …), None when the family does not say.
+    `chain` names where the run rounds on its way (`once`, `before_gain`, …), None when the family does not say.
     """
 
     name: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ln_audit.core import Source, Stored, TensorInfo
 
 INDEX_SUFFIX = ".index.json"
-MAX_INDEX = 50_000_000  # bytes; the longest of 2026, with 210,000 tensors, has 22 million
+MAX_INDEX = 32_000_000  # bytes; the longest of 2026, with 210,000 tensors, has 22 million
 MAX_SHARDS = 4_096  # the largest models of 2026 have some 200; each costs a request
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ln_audit.core import Source
 
 MAX_CONTAINERS = 100_000  # objects and arrays: a parser makes up to 72 bytes of the two that `[]` has
+MAX_COMMAS = 262_144  # members and elements: up to 300 bytes each; the longest shard index of 2026 has 210,000
 
 
 def read_object(source: Source, file: str, *, at_most: int, what: str) -> list[tuple[str, Any]]:
@@ -30,6 +31,8 @@ def parse_object(data: bytes, file: str, *, size: int, at_most: int, what: str) 
         raise UnsupportedError(f"{file}: size: expected at most {at_most:,} bytes, found {size:,}")
     if data.count(b"{") + data.count(b"[") > MAX_CONTAINERS:
         raise UnsupportedError(f"{file}: expected at most {MAX_CONTAINERS:,} objects and arrays, found more")
+    if data.count(b",") > MAX_COMMAS:
+        raise UnsupportedError(f"{file}: expected at most {MAX_COMMAS:,} members and elements, found more")
     try:
         value = json.loads(data.decode(), object_pairs_hook=Members)
     except UnicodeDecodeError as cause:

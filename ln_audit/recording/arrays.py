@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ln_audit.recording.dtypes import Element
     from ln_audit.recording.files import Read
 
-IN_MEMORY = 2**25  # bytes that may be held at once where an order of storage asks for it
+IN_MEMORY = 2**23  # bytes of rows that are gathered at once where they do not lie together
 LONGEST_RUN = 2**20  # bytes of one strided read
 MOST_CHANNELS = 2**20  # one row is held in memory several times over; the widest models have some 50,000
 MOST_AXES = 32  # numpy's own limit before version 2
@@ -91,7 +91,7 @@ def by_range(label: str, shape: tuple[int, ...], element: Element, read: Read, b
 def fortran_by_range(label: str, shape: tuple[int, ...], element: Element, read: Read, begin: int) -> ArrayFile:
     """Numbers in Fortran order from byte `begin` on: the first axis fastest, the channels of one row far apart.
 
-    Up to 32 MB are read whole. Above, a slab of rows, 32 MB at most, is gathered with one read a channel; with several
+    Up to 8 MB are read whole. Above, a slab of rows, 8 MB at most, is gathered with one read a channel; with several
     leading axes each read skips over the others' rows, so that the file is read once per index of those.
     """
     axes = [size for size in shape[:-1] if size != 1] or [1]

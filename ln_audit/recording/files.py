@@ -88,6 +88,6 @@ class _Seekable(RawIOBase):
         wanted = left if size is None or size < 0 else min(size, left)
         if wanted > self.LARGEST_READ:
             raise RecordingError(f"{self.file.label}: expected a zip directory of 4 MB at most, found {wanted:,} bytes")
-        data = self.file.read(self.at, self.at + wanted)
+        data = self.file.read(self.at, self.at + wanted) if wanted else b""
         self.at += wanted
         return data

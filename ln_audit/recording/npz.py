@@ -9,7 +9,7 @@ from math import prod
 from typing import IO, TYPE_CHECKING, Any
 
 from ln_audit.errors import RecordingError
-from ln_audit.recording.arrays import IN_MEMORY, ArrayFile, in_pieces, usable
+from ln_audit.recording.arrays import ArrayFile, in_pieces, usable
 from ln_audit.recording.dtypes import numbers
 from ln_audit.recording.npy import HEAD, NpyHeader, read_header
 from ln_audit.sources.file_names import printable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ln_audit.recording.files import RecordedFile
 
 MOST_UNPACKED = 2**30  # bytes of a compressed member: a thousand times smaller in the file, it costs seconds per walk
+IN_MEMORY = 2**25  # bytes of a member in Fortran order, whose rows lie mixed: all of it is read
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what numpy writes
 ONE_READ = 2**20  # a forged size allocates no more than this at once
 

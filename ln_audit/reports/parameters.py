@@ -8,6 +8,7 @@ ln_f   layer_norm, 768 wide, epsilon 1e-05
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from ln_audit.reports.text import write
@@ -48,10 +49,7 @@ def _table(entry: NormReport) -> Iterator[str]:
     norm = entry.norm
     yield f"{printable(norm.name)}   {norm.kind}, {norm.width or '?'} wide, epsilon {norm.eps!r} ({printable(norm.eps_source)})"
     for tensor in entry.tensors:
-        elements = 1
-        for extent in tensor.shape:
-            elements *= extent
-        yield f"  learned {tensor.role:<14} {elements:>9,}   {printable(tensor.name)}  {tensor.dtype}"
+        yield f"  learned {tensor.role:<14} {prod(tensor.shape):>9,}   {printable(tensor.name)}  {tensor.dtype}"
     yield f"  {'per-instance total':<22} {entry.parameters:>9,}   counted from checkpoint tensors"
     for tensor in entry.tensors:
         yield from _statistics(tensor)

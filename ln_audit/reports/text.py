@@ -8,6 +8,7 @@ PASS  sample
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from ln_audit.reports.wording import count, printable, size
@@ -78,7 +79,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         offset = "" if norm.weight_offset == 0 else f", gain = stored + {norm.weight_offset:g}"
         epsilon = "epsilon unknown" if norm.eps is None else f"epsilon {norm.eps!r} ({norm.eps_source})"
         yield "final norm", f"{norm.name}: {norm.kind}, {norm.width or '?'} wide, {epsilon}{offset}"
-        parts = [f"{tensor.role} {_elements(tensor.shape):,}" for tensor in entry.tensors]
+        parts = [f"{tensor.role} {prod(tensor.shape):,}" for tensor in entry.tensors]
         yield "", f"{' + '.join(parts) or 'nothing'} = {entry.parameters:,} parameters, counted from checkpoint tensors"
     counted = report.parameters
     if counted.all_norms is not None:
@@ -89,8 +90,12 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "", _numbers(comparison)
     if report.source.files:
         total = sum(file.size or 0 for file in report.source.files)
+        whole = f" of {size(total)}" if total else ""
         wire = f" in {count(report.source.requests, 'request')}" if report.source.requests else ""
-        yield "read", f"{size(report.source.bytes_read)} of {size(total)}{wire}"
+        yield "read", f"{size(report.source.bytes_read)}{whole}{wire}"
+        checked = [file.name for file in report.source.files if file.sha256 is not None]
+        if checked:
+            yield "", f"SHA-256 as published: {', '.join(checked)}"
 
 
 def _numbers(comparison: Comparison) -> str:
@@ -100,13 +105,6 @@ def _numbers(comparison: Comparison) -> str:
         f"{comparison.positions:,} positions, {comparison.elements:,} elements; largest error"
         f" {comparison.max_abs_error:.2g}, {comparison.max_error_ratio:.2g} of the tolerance"
     )
-
-
-def _elements(shape: Sequence[int]) -> int:
-    product = 1
-    for extent in shape:
-        product *= extent
-    return product
 
 
 def _section(title: str, findings: Sequence[Finding], status: str, most: int) -> Iterator[str]:

@@ -166,15 +166,13 @@ class HubSource:
         return found.url
 
     def _readable(self, file: str) -> RemoteFile | DiskFile:
-        """The file where it is; with --full, downloaded and held against its published SHA-256 first."""
+        """The file where it is; with --full, downloaded first, and held against its SHA-256 where the Hub publishes one."""
         found = self._found(file)
         if not self._settings.full or file in self.verified:
             return found
         from ln_audit.sources import hub_download
 
         if isinstance(found, RemoteFile):
-            if found.is_whole:  # a small file came with the answer, and the Hub publishes no SHA-256 of it
-                return found
             found = hub_download.download(
                 self._asked(file), file, self._asked_revision, self._wire, progress=self._settings.progress
             )
@@ -239,7 +237,8 @@ class HubSource:
         found = self._files.get(file)
         on_disk = found if isinstance(found, DiskFile) else None
         size = on_disk.known_size if on_disk else found.size if isinstance(found, RemoteFile) else None
-        return FileUse(file, size, self._wire.received.get(file, 0) + (on_disk.bytes_read if on_disk else 0))
+        read = self._wire.received.get(file, 0) + (on_disk.bytes_read if on_disk else 0)
+        return FileUse(file, size, read, self.published[file] if file in self.verified else None)
 
 
 def _linked_size(hops: Sequence[Answer]) -> int | None:

@@ -41,11 +41,6 @@ class RemoteFile:
     memory: bytes = b""
     version: str | None = None  # ETag, else Last-Modified
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether `memory` holds all of it."""
-        return self.size is not None and len(self.memory) == self.size
-
     def measure(self) -> int:
         """Size in bytes; one request when no answer has told it yet. Raises `SourceError`."""
         if self.size is None:

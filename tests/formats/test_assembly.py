@@ -108,6 +108,20 @@ def test_of_a_tensor_in_two_shards_the_indexs_copy_is_read_and_both_can_be():
     assert [checkpoint.read_from(file, "both") for file in ("1.safetensors", "2.safetensors")] == [f32(1, 1), f32(2, 2)]
 
 
+def test_of_a_tensor_that_the_index_does_not_name_the_first_shards_copy_is_read():
+    files = {
+        "1.safetensors": shard(a=[1], x=[1]),
+        "2.safetensors": shard(b=[2], x=[2]),
+        INDEX: index({"a": "1.safetensors", "b": "2.safetensors"}),
+    }
+    checkpoint = read_sharded(MemorySource(files), INDEX, read_checkpoint)
+    assert checkpoint.index is not None
+    assert (checkpoint.index.holders["x"], checkpoint.read(["x"])) == (
+        ("1.safetensors", "2.safetensors"),
+        {"x": f32(1)},
+    )
+
+
 def test_shards_lie_in_the_folder_of_the_index():
     files = {f"text/{name}": data for name, data in two_shards().items()}
     checkpoint = read_sharded(MemorySource(files), f"text/{INDEX}", read_checkpoint)
@@ -160,6 +174,9 @@ def test_a_total_size_is_a_whole_number_or_not_known(metadata, total):
 
 
 def test_more_shards_than_any_model_has_are_refused_before_the_first_is_asked_for():
+    as_many_as_may_be = MemorySource({INDEX: index({str(i): f"{i}.safetensors" for i in range(MAX_SHARDS)})})
+    with pytest.raises(FormatError, match="found no such file"):
+        read_sharded(as_many_as_may_be, INDEX, read_checkpoint)
     source = MemorySource({INDEX: index({str(i): f"{i}.safetensors" for i in range(MAX_SHARDS + 1)})})
     with pytest.raises(UnsupportedError, match="expected at most 4,096 shards, found 4,097"):
         read_sharded(source, INDEX, read_checkpoint)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ln_audit.errors import FormatError, UnsupportedError
-from ln_audit.formats.bounded_json import MAX_CONTAINERS, Members, parse_object, read_object
+from ln_audit.formats.bounded_json import MAX_COMMAS, MAX_CONTAINERS, Members, parse_object, read_object
 from tests.formats.memory_source import MemorySource
 
 
@@ -48,6 +48,10 @@ def test_depth_is_refused_or_read_but_never_a_crash():
 def test_size_and_number_of_containers_are_bounded():
     with pytest.raises(UnsupportedError, match="expected at most 100,000 objects and arrays, found more"):
         parse(b'{"a":[' + b"[]," * MAX_CONTAINERS + b"[]]}")
+    with pytest.raises(UnsupportedError, match="expected at most 262,144 members and elements, found more"):
+        parse(b'{"a":[' + b"1," * (MAX_COMMAS + 1) + b"1]}")
+    assert len(parse(b'{"a":[' + b"1," * MAX_COMMAS + b"1]}")[0][1]) == MAX_COMMAS + 1
+    assert parse(b"{}".ljust(1_000_000)) == []
     source = MemorySource({"c.json": b"{}" + b" " * 100})
     with pytest.raises(UnsupportedError, match=r"c\.json: size: expected at most 50 bytes, found 102"):
         read_object(source, "c.json", at_most=50, what="a config")

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -44,6 +47,14 @@ def test_every_readable_dtype_is_decoded_by_the_test_above_or_refused():
     unread = {name for name in DTYPES if not readable(name)}
     assert unread == {"F4", "F6_E2M3", "F6_E3M2", "C64"}
     assert not readable("F128")
+
+
+@pytest.mark.parametrize("dtype", ["BF16", "F8_E4M3"])
+def test_the_dtypes_of_ml_dtypes_are_there_in_a_fresh_process(dtype):
+    size = DTYPES[dtype].bits // 8
+    code = f"from ln_audit.core import Stored; from ln_audit.formats.dtypes import decode; print(decode(Stored({dtype!r}, (1,), bytes({size}))))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[0.]\n"
 
 
 def test_shapes_are_kept_down_to_scalars_and_nothing():

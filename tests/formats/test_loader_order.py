@@ -21,6 +21,8 @@ INDEX = "model.safetensors.index.json"
         (["model.safetensors", *SET], ["model.safetensors"], SET),
         (["weights.safetensors", "README.md"], ["weights.safetensors"], []),
         (["adapter_model.safetensors"], ["adapter_model.safetensors"], []),
+        (["consolidated.safetensors"], ["consolidated.safetensors"], []),
+        (["a.safetensors", "adapter_model.safetensors"], ["a.safetensors"], ["adapter_model.safetensors"]),
         (["a.safetensors", "b.safetensors"], ["a.safetensors", "b.safetensors"], []),
         (["model-00001-of-00001.safetensors"], ["model-00001-of-00001.safetensors"], []),
         (["model.fp16.safetensors.index.json", "model.fp16-00001-of-00002.safetensors"], ["model.fp16.safetensors.index.json"], []),
@@ -43,4 +45,5 @@ def test_shards_without_an_index_are_refused():
 def test_a_long_listing_is_cut():
     assert listed([]) == "no file"
     assert listed(["a", "b"]) == "a, b"
+    assert listed([str(i) for i in range(8)]) == "0, 1, 2, 3, 4, 5, 6, 7"
     assert listed([str(i) for i in range(1_009)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 1,001 more"

@@ -84,6 +84,16 @@ def test_trailing_bytes_are_refused_with_both_sizes():
     assert refusal(packed(ONE, bytes(9))) == "f: size: expected 77 bytes as its header says, found 78"
 
 
+def test_a_gap_or_an_addition_of_bytes_tells_the_way_out():
+    for length, hint in (
+        (7, "the file was cut short; download or copy it again"),
+        (9, "bytes were appended that belong to no tensor"),
+    ):
+        with pytest.raises(FormatError) as caught:
+            read_header(MemorySource({"f": packed(ONE, bytes(length))}), "f")
+        assert caught.value.hint == hint
+
+
 def test_a_header_longer_than_the_file_is_refused_with_both_sizes():
     assert (
         refusal((1_000).to_bytes(8, "little") + b"{}")
@@ -98,6 +108,21 @@ def test_a_file_shorter_than_the_length_field_is_refused():
 def test_a_header_over_the_formats_limit_is_refused_before_anything_is_allocated():
     message = "f: header length: expected at most 100,000,000 bytes, found 18,446,744,073,709,551,615"
     assert refusal(b"\xff" * 8 + b"{}") == message
+
+
+def test_a_header_of_exactly_our_own_limit_is_read():
+    data = packed(b"{}".ljust(safetensors.MAX_READ))
+    assert read_header(MemorySource({"f": data}), "f").tensors == {}
+
+
+def test_a_length_of_exactly_the_formats_limit_is_not_over_it():
+    assert recognises((100_000_000).to_bytes(8, "little") + b"{")
+    assert not recognises((100_000_001).to_bytes(8, "little") + b"{")
+    assert not recognises((2).to_bytes(8, "little"))
+    assert (
+        refusal((100_000_000).to_bytes(8, "little") + b"{")
+        == "f: size: expected at least 100,000,008 bytes for its header, found 9"
+    )
 
 
 def test_a_header_over_our_own_limit_is_unsupported():

@@ -150,6 +150,17 @@ def test_a_dtype_newer_than_this_version_is_no_error_while_nobody_asks_for_it(dt
     assert tensors == {"a": Entry(dtype, (shape,), 0, size)}
 
 
+def test_a_header_of_as_many_tensors_and_dimensions_as_may_be_is_read():
+    shape = "[" + ",".join("0" * (MAX_SIZES // MAX_TENSORS)) + "]"
+    tensors = ",".join(f'"{i}":{{"dtype":"U8","shape":{shape},"data_offsets":[0,0]}}' for i in range(MAX_TENSORS))
+    found, metadata = parse_header(f'{{"__metadata__":{{"k":"v"}},{tensors}}}'.encode(), "f")
+    assert (len(found), sum(len(entry.shape) for entry in found.values()), metadata) == (
+        MAX_TENSORS,
+        MAX_SIZES,
+        {"k": "v"},
+    )
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [
