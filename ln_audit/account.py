@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ln_audit.families.parameters import count
+from ln_audit.formats.dtypes import DTYPES
 from ln_audit.report import CheckpointReport, NormReport, Parameters, SourceReport, TensorReport
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
     for name in subject.checkpoint.beside if source.kind != "sample" else ():
         if name not in compared:
             yield f"{name}: not read: a loader takes {subject.checkpoint.files[0]}"
+    unknown = sorted({info.dtype for info in subject.checkpoint.tensors.values()} - set(DTYPES))
+    if unknown:
+        yield f"tensors of unknown dtype ({', '.join(unknown[:4])}): older readers refuse the file"
+    if subject.config is not None and subject.config.repeated:
+        yield f"{subject.config.where}: {', '.join(subject.config.repeated[:4])}: written more than once, the last counts"
     if source.kind == "hub" and source.entry is None:
         yield "other files of the repository: not listed"
     yield "every tensor that is no norm: only its name, dtype, shape and place in the file were read"

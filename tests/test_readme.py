@@ -32,7 +32,9 @@ REMOTE = [c for c in COMMANDS if re.search(r" (gpt2|org/name@revision|https://ho
 def run(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     script = str(Path(sys.executable).with_name("ln-audit"))
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("LN_AUDIT_", "HF_"))}
-    return subprocess.run([script, *shlex.split(command)[1:]], cwd=cwd, env=clean, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [script, *shlex.split(command)[1:]], cwd=cwd, env=clean, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in REMOTE])
@@ -52,7 +54,11 @@ def test_every_command_runs_and_passes(command, tmp_path):
 
 
 def test_remote_commands_are_the_three_that_the_simulator_tests_run():
-    assert REMOTE == ["ln-audit verify gpt2", "ln-audit verify org/name@revision", "ln-audit verify https://host/path/model.safetensors"]
+    assert REMOTE == [
+        "ln-audit verify gpt2",
+        "ln-audit verify org/name@revision",
+        "ln-audit verify https://host/path/model.safetensors",
+    ]
 
 
 def test_the_output_shown_is_the_real_one():
@@ -63,12 +69,21 @@ def test_the_output_shown_is_the_real_one():
 
 def test_the_first_thirty_lines_take_a_stranger_to_a_verdict():
     top = "\n".join(README.splitlines()[:30])
-    assert all(part in top for part in ("pip install ln-audit", "ln-audit verify sample", "PASS  sample", "| exit code | meaning |", "| 130 |"))
+    assert all(
+        part in top
+        for part in (
+            "pip install ln-audit",
+            "ln-audit verify sample",
+            "PASS  sample",
+            "| exit code | meaning |",
+            "| 130 |",
+        )
+    )
 
 
 def test_every_option_named_exists():
     known = run("ln-audit verify --help", ROOT).stdout
-    named = {option for option in re.findall(r"`(--[a-z-]+)", README)} - {"--help"}
+    named = set(re.findall(r"`(--[a-z-]+)", README)) - {"--help"}
     assert named - set(re.findall(r"--[a-z-]+", known)) == set()
 
 

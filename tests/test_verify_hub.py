@@ -17,9 +17,16 @@ LN_F = ("ln_f.weight", "ln_f.bias")
 
 def run(endpoint: str, home: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("LN_AUDIT_", "HF_"))}
-    settings = {"HF_ENDPOINT": endpoint, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    settings = {
+        "HF_ENDPOINT": endpoint,
+        "HF_HOME": str(home),
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    }
     command = [str(Path(sys.executable).with_name("ln-audit")), "verify", *args, "--format", "json"]
-    return subprocess.run(command, env=clean | settings | env, cwd=home, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(
+        command, env=clean | settings | env, cwd=home, capture_output=True, text=True, timeout=100, check=False
+    )
 
 
 def report(made: subprocess.CompletedProcess[str]) -> dict:
@@ -45,7 +52,9 @@ def published(layout):
         yield hub
 
 
-@pytest.mark.parametrize("target", ["gpt2", "openai-community/gpt2", "hf://openai-community/gpt2", "openai-community/gpt2@main"])
+@pytest.mark.parametrize(
+    "target", ["gpt2", "openai-community/gpt2", "hf://openai-community/gpt2", "openai-community/gpt2@main"]
+)
 def test_verify_gpt2_costs_six_requests_and_says_what_it_read(published, tmp_path, target):
     published.log.clear()
     made = run(published.endpoint, tmp_path, target, HF_TOKEN="hf_right")
@@ -92,7 +101,7 @@ def test_one_flipped_bit_in_the_published_file_fails(layout, tmp_path, name):
     made = run("http://127.0.0.1:9", tmp_path, str(copy))
     failed = [f for f in report(made)["findings"] if f["status"] == "fail"]
     assert made.returncode == 1
-    assert [(f["rule"], f["subject"]) for f in failed][0] == ("LN107", name)
+    assert (failed[0]["rule"], failed[0]["subject"]) == ("LN107", name)
     assert failed[0]["message"].endswith("found 1 of 768 elements different, first at [9]")
 
 
@@ -126,7 +135,10 @@ def test_full_downloads_and_says_that_the_published_digest_holds(hub, tmp_path):
     found = report(run(hub.endpoint, tmp_path, "org/name", "--full"))
     digest = hashlib.sha256((FIXTURES / "good" / "gpt2-safetensors" / "model.safetensors").read_bytes()).hexdigest()
     assert found["verdict"] == "pass"
-    assert {f["name"]: f["sha256"] for f in found["source"]["files"]} == {"model.safetensors": digest, "config.json": None}
+    assert {f["name"]: f["sha256"] for f in found["source"]["files"]} == {
+        "model.safetensors": digest,
+        "config.json": None,
+    }
     again = report(run(hub.endpoint, tmp_path, f"org/name@{hub.commit}", "--offline"))
     assert (again["verdict"], again["source"]["requests"]) == ("pass", 0)
 
@@ -139,7 +151,9 @@ def large(tmp_path_factory):
 
     root = tmp_path_factory.mktemp("large")
     good = FIXTURES / "good" / "gpt2-safetensors"
-    tensors = load_file(good / "model.safetensors") | {"transformer.h.0.attn.c_attn.weight": np.ones((300, 300), np.float32)}
+    tensors = load_file(good / "model.safetensors") | {
+        "transformer.h.0.attn.c_attn.weight": np.ones((300, 300), np.float32)
+    }
     save_file(tensors, root / "model.safetensors", {"format": "pt"})
     (root / "config.json").write_bytes((good / "config.json").read_bytes())
     return root

@@ -46,7 +46,7 @@ def compare(
     before_rounded: str | None = None,
     packaged: bool = False,
 ) -> Comparison:
-    """Judge every element of `rows` by the verdict order of NUMERICS 5, in memory that does not grow with them.
+    """Judge every element of `rows` in the order of docs/numerics.md, section 5, in memory that does not grow with them.
 
     `output_dtype` holds the run to a dtype (`output_dtype_source` says who stated it), else it is inferred;
     `before_rounded` is the dtype to which `before` was rounded after the norm had read it. Raises `RecordingError`

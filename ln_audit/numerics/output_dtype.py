@@ -1,4 +1,4 @@
-"""The dtype in which the run stored a result, inferred from the numbers themselves (NUMERICS 2)."""
+"""The dtype in which the run stored a result, inferred from the numbers themselves (docs/numerics.md, section 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the evidence of a comparison to its verdict: the order of NUMERICS 5, and nothing else."""
+"""From the evidence of a comparison to its verdict: the order of docs/numerics.md, section 5, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as plain JSON values: the one mapping that machine-readable outputs share. CONTRACT's keys, none renamed."""
+"""The report as plain JSON values: the one mapping that machine-readable outputs share. Keys are added, never renamed."""
 
 from __future__ import annotations
 

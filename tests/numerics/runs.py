@@ -50,7 +50,7 @@ class ArrayRows:
 
 
 def rows_of(kind: str, d: int, n: int = 32) -> np.ndarray[Any, Any]:
-    """n rows of width d in float32, the six columns of the table in NUMERICS 3."""
+    """n rows of width d in float32, the six columns of the table of implementations."""
     rng = np.random.default_rng(d)
     x = rng.standard_normal((n, d))
     if kind == "outliers":

@@ -50,10 +50,15 @@ def test_the_widening_of_before_gain_is_twice_u_of_the_product_and_u_of_the_bias
     z = np.array([[1.0]])
     tie = 1 + 2.0**-8  # between two bfloat16 numbers
 
-    def ends(gain, bias=None):
-        c = Computed(z, np.zeros_like(z), z, z, np.array([gain]), bias, U)
+    def ends(gain, bias=None, scale=1.0):
+        c = Computed(z, np.zeros_like(z), z, z, np.array([scale * gain]), bias, U)
         low, high = before_gain(c, BFLOAT16)
-        return float(low[0, 0]), float(high[0, 0])
+        return float(low[0, 0]) / scale, float(high[0, 0]) / scale
+
+    assert ends(tie * (1 - 1.9 * U), scale=8) == (1.0, 1 + 2.0**-7)
+    assert ends(tie * (1 - 2.2 * U), scale=8) == (1.0, 1.0)
+    assert ends(tie * (1 + 1.9 * U), scale=8) == (1.0, 1 + 2.0**-7)
+    assert ends(tie * (1 + 2.2 * U), scale=8) == (1 + 2.0**-7, 1 + 2.0**-7)
 
     assert ends(tie * (1 - 1.9 * U)) == (1.0, 1 + 2.0**-7)
     assert ends(tie * (1 - 2.2 * U)) == (1.0, 1.0)

@@ -1,4 +1,4 @@
-"""The tables of NUMERICS 3 and 4 with the implementations that people run: torch, transformers, onnxruntime on a CPU."""
+"""The tables of docs/numerics.md, sections 3 and 4, with the implementations that people run: torch, transformers, onnxruntime on a CPU."""
 
 from __future__ import annotations
 

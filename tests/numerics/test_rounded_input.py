@@ -7,7 +7,7 @@ from ln_audit.numerics.parameters import Variant
 from ln_audit.numerics.reference import layer_norm
 from ln_audit.numerics.rounded_input import RoundingSigns
 
-X = np.random.default_rng(3).standard_normal((64, 96))
+X = 5 * np.random.default_rng(3).standard_normal((64, 96))
 SETTING = Setting("layer_norm", 1e-5, FLOAT32, FLOAT32)
 VARIANT = Variant(None, None, None)
 
@@ -55,9 +55,13 @@ def test_elements_that_are_not_judged_or_not_finite_count_for_nothing():
     recorded = layer_norm(x, None, None, 1e-5).y * 1.01
     recorded[1, 0] = np.inf
     found = signs(recorded, x)
-    rest = signs(recorded[2:], x[2:])
-    assert np.isfinite([found.excess, found.outward, found.expected]).all()
-    assert found.expected > rest.expected
+    y, rows = layer_norm(x, None, None, 1e-5).y[1:], prepare(x[1:], SETTING)
+    kept = np.isfinite(recorded[1:])
+    e = judge(rows, y, Hypothesis(VARIANT, None), SETTING).e
+    excess = np.where(kept, np.maximum(0.01 * np.abs(y) - e, 0), 0)
+    assert found.excess == pytest.approx(excess.sum(), rel=1e-6)
+    assert found.outward == pytest.approx(excess.sum(), rel=1e-6)
+    assert found.expected == pytest.approx((rows.r * BFLOAT16.spacing(x[1:]) / 4)[kept].sum())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The tables of NUMERICS 3 and 4, the rows that need nothing but NumPy; those of torch and others are in test_peers."""
+"""The tables of docs/numerics.md, sections 3 and 4,, the rows that need nothing but NumPy; those of torch and others are in test_peers."""
 
 import numpy as np
 import pytest

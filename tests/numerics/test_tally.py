@@ -25,6 +25,10 @@ def test_an_empty_tally_is_within_but_not_clean():
     assert (tally.clean, tally.within, tally.max_ratio, tally.worst) == (False, True, 0.0, None)
 
 
+def test_one_judged_element_is_enough_to_be_clean():
+    assert Tally(judged=1).clean
+
+
 def test_blocks_add_up_and_the_first_worst_element_is_kept():
     tally = Tally()
     tally.add(block([[0.1, 0.9, 0.2], [0.3, 0.9, 0.0]]), 0)

@@ -12,7 +12,7 @@ EPS = 1e-5
 
 
 def e_z_by_hand(x, k, u, eta, *, centred):
-    """NUMERICS 3, one row in plain Python."""
+    """docs/numerics.md, section 3, one row in plain Python."""
     d = len(x)
     mu = sum(x) / d if centred else 0.0
     r = 1 / sqrt(sum((v - mu) ** 2 for v in x) / d + EPS)
@@ -32,7 +32,9 @@ def test_k_is_the_root_of_d_plus_4_or_d_in_the_worst_case():
 def test_the_bound_of_z_is_the_formula_of_the_specification(norm, centred, compute, k):
     e_z, judged = tolerance.normalized_bound(X, norm(X, None, None, EPS), k, compute)
     for n, row in enumerate(X.tolist()):
-        assert e_z[n].tolist() == pytest.approx(e_z_by_hand(row, k, compute.u, compute.eta, centred=centred), rel=1e-11)
+        assert e_z[n].tolist() == pytest.approx(
+            e_z_by_hand(row, k, compute.u, compute.eta, centred=centred), rel=1e-11, abs=0
+        )
     if compute is not FLOAT16:
         assert judged.tolist() == [[True], [True], [True]]
 
@@ -49,7 +51,7 @@ def test_a_rounded_input_widens_the_bound_to_first_order(norm, centred, rounded)
         shift = sum(h) / d if centred else 0.0
         spread = sum(abs(a) * b for a, b in zip(delta, h, strict=True)) / d
         expected = [r * (h[i] + shift + abs(delta[i]) * r * r * spread) for i in range(d)]
-        assert (loose - exact)[n].tolist() == pytest.approx(expected, rel=1e-9)
+        assert (loose - exact)[n].tolist() == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("norm", [layer_norm, rms_norm])
@@ -104,10 +106,10 @@ def test_a_row_without_variance_is_judged_only_with_an_epsilon():
 
 
 def test_a_row_whose_mean_drowns_its_deviation_is_not_judged():
-    mean = 0.25 / (6.0 * FLOAT32.u)  # m·r is 1/4 there, the deviation being 1
-    assert judged([0.99 * mean - 1, 0.99 * mean + 1], eps=0.0)
-    assert not judged([1.01 * mean - 1, 1.01 * mean + 1], eps=0.0)
-    assert judged([1.01 * mean - 1, 1.01 * mean + 1], norm=rms_norm, eps=0.0)
+    mean = 8 * 0.25 / (6.0 * FLOAT32.u)  # m·r is 1/4 there, the deviation being 8
+    assert judged([0.99 * mean - 8, 0.99 * mean + 8], eps=0.0)
+    assert not judged([1.01 * mean - 8, 1.01 * mean + 8], eps=0.0)
+    assert judged([1.01 * mean - 8, 1.01 * mean + 8], norm=rms_norm, eps=0.0)
 
 
 def test_a_row_whose_statistics_drown_in_the_width_is_not_judged():
@@ -121,10 +123,10 @@ def test_squares_that_underflow_make_a_row_unjudged():
 
 
 def test_a_row_whose_mean_drowns_in_the_rounding_of_the_input_is_not_judged():
-    mean = 0.25 / BFLOAT16.u
-    assert judged([0.99 * mean - 1, 0.99 * mean + 1], rounded=BFLOAT16)
-    assert not judged([1.01 * mean - 1, 1.01 * mean + 1], rounded=BFLOAT16)
-    assert judged([1.01 * mean - 1, 1.01 * mean + 1])
+    mean = 8 * 0.25 / BFLOAT16.u
+    assert judged([0.99 * mean - 8, 0.99 * mean + 8], rounded=BFLOAT16)
+    assert not judged([1.01 * mean - 8, 1.01 * mean + 8], rounded=BFLOAT16)
+    assert judged([1.01 * mean - 8, 1.01 * mean + 8])
 
 
 @pytest.mark.parametrize("x", [[np.nan, 1.0], [np.inf, 1.0], [1e200, -1e200]])

@@ -1,4 +1,4 @@
-"""The JSON document: CONTRACT's keys, no number that JSON does not have, valid against the shipped schema."""
+"""The JSON document: every key, no number that JSON does not have, valid against the shipped schema."""
 
 import json
 from dataclasses import replace
