@@ -61,7 +61,7 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
     from ln_audit.formats.dtypes import array
     from ln_audit.numerics.parameters import value_sha256
 
-    digest = hashlib.sha256(stored.data).hexdigest()
+    digest = hashlib.sha256(stored.data).hexdigest() if stored.exact else None
     value_digest = value_sha256(array(stored), norm.weight_offset if name == norm.gain else 0.0)
     finite = values[np.isfinite(values)]
     if finite.size == 0 or finite.size < values.size:

@@ -107,11 +107,16 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One tensor's bytes exactly as they are stored. Decoding is a separate step: digests and ULPs need the bytes."""
+    """One tensor's bytes exactly as they are stored. Decoding is a separate step: digests and ULPs need the bytes.
+
+    `exact` is False where the container holds a quantized form and `data` are its dequantized values: the stored bytes then
+    have no digest.
+    """
 
     dtype: str
     shape: tuple[int, ...]
     data: bytes
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,22 @@ class ShardIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class NormSite:
+    """One normalization that a container's graph computes (ONNX, Keras): where, which kind, with which tensors and epsilon.
+
+    `gain` and `bias` are tensor names of the checkpoint, None where the operation has none; `eps` is what the operation
+    really uses, its operator's default where the attribute is absent (`eps_where` says which).
+    """
+
+    name: str
+    kind: str
+    gain: str | None
+    bias: str | None
+    eps: float | None
+    eps_where: str
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """One model's tensors: names and shapes from the headers, values only when `read` is asked for them."""
 
@@ -143,6 +164,7 @@ class Checkpoint:
     tensors: Mapping[str, TensorInfo]
     read: Callable[[Sequence[str]], Mapping[str, Stored]]
     declared: tuple[Declared, ...] = ()
+    norm_sites: tuple[NormSite, ...] = ()
     index: ShardIndex | None = None
     read_from: Callable[[str, str], Stored] | None = None  # (shard, tensor): one copy of a tensor stored twice
     beside: tuple[str, ...] = ()  # other artifacts of the same folder that a loader would not take
