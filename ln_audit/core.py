@@ -20,9 +20,6 @@ Status = Literal["pass", "fail", "warn", "skip"]
 SourceKind = Literal["hub", "local", "http", "sample"]
 
 
-# ---------------------------------------------------------------------------------------------- where bytes come from
-
-
 class Range(NamedTuple):
     """Bytes `begin` to `end` (exclusive) of a file."""
 
@@ -87,9 +84,6 @@ class Source(Protocol):
         """Names of all files, or None where listing is impossible or was not asked for."""
 
 
-# ------------------------------------------------------------------------------------------- how a checkpoint is laid out
-
-
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
     """What a header says of one tensor. `dtype` uses safetensors' names (F32, BF16, …); `nbytes` is its stored size."""
@@ -141,10 +135,8 @@ class ShardIndex:
 
 @dataclass(frozen=True, slots=True)
 class NormSite:
-    """One normalization that a container's graph computes (ONNX, Keras): where, which kind, with which tensors and epsilon.
-
-    `gain` and `bias` are tensor names of the checkpoint, None where the operation has none; `eps` is what the operation
-    really uses, its operator's default where the attribute is absent (`eps_where` says which).
+    """One normalization that a container's graph computes (ONNX, Keras). `gain` and `bias` are tensor names or None; `eps`
+    is what the operation really uses, its operator's default where the attribute is absent (`eps_where` says which).
     """
 
     name: str
@@ -168,9 +160,6 @@ class Checkpoint:
     index: ShardIndex | None = None
     read_from: Callable[[str, str], Stored] | None = None  # (shard, tensor): one copy of a tensor stored twice
     beside: tuple[str, ...] = ()  # other artifacts of the same folder that a loader would not take
-
-
-# -------------------------------------------------------------------------------------------- what a family promises
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +207,6 @@ class Recognised:
 
     name: str
     evidence: str
-
-
-# ----------------------------------------------------------------------------------------------------- the numbers
 
 
 class Rows(Protocol):
