@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ln_audit.checks.subject import Subject
+    from ln_audit.core import Checkpoint
+    from ln_audit.demand import Demand
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
 
@@ -103,6 +105,49 @@ def chosen(subject: Subject, recording: Recording) -> Norm:
         told = ", ".join(norm.name for norm in final) or "none"
         raise UsageError(f"{recording.name}: expected one final norm, found {told}", hint="say which with --norm NAME")
     return final[0]
+
+
+def carried_norm(path: str, checkpoint: Checkpoint, demand: Demand) -> Norm:
+    """The norm that a recording describes itself; --kind, --eps and --offset say what it leaves out, and hold it to that.
+
+    Raises `RecordingError` when nobody says what the norm is.
+    """
+    from ln_audit.recording import open_recording
+
+    recording = open_recording(path)
+    kind, eps = demand.kind or recording.metadata.get("kind"), recording.metadata.get("eps")
+    gain = checkpoint.tensors.get("gain")
+    if gain is None or kind is None or (eps is None and demand.eps is None):
+        lacks = "tensor gain" if gain is None else "kind" if kind is None else "eps"
+        raise RecordingError(
+            f"{path}: expected a recording with its own gain, kind and eps, found no {lacks}",
+            hint="name the model that it was recorded from: ln-audit verify TARGET --recording FILE",
+        )
+    stated = Place(f"{path}: eps", _number(path, eps)) if eps is not None else None
+    places = [Place("--eps", demand.eps)] if demand.eps is not None else []
+    places += [] if stated is None else [stated]
+    return Norm(
+        name=recording.metadata.get("norm") or "norm",
+        role="final",
+        stack=None,
+        layer=None,
+        kind=kind,
+        gain="gain",
+        bias="bias" if "bias" in checkpoint.tensors else None,
+        width=recording.rows(recording.norms[0]).width,
+        width_source="the width of before",
+        eps=places[0].value,
+        eps_source=places[0].where,
+        eps_places=tuple(places),
+        weight_offset=demand.offset or 0.0,
+    )
+
+
+def _number(path: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise RecordingError(f"{path}: eps: expected a number, found {text[:40]!r}") from error
 
 
 def find(subject: Subject, name: str) -> Norm | None:

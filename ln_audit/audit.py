@@ -18,7 +18,7 @@ from ln_audit.sources import SOURCES, open_source
 from ln_audit.sources.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ln_audit.core import Norm, Source, SourceKind, TensorInfo
     from ln_audit.demand import Demand
@@ -37,26 +37,41 @@ def audit(target: str, demand: Demand) -> tuple[Report, ...]:
     try:
         source = _open(target, demand)
         first, *others = find_artifacts(source)
-        reports = [_examine(source, first, demand, require)]
-        reports += [
-            _examine(_open(target, demand), artifact, demand, require) for artifact in others
-        ]  # each counts its own bytes
+        reports = [_examine(source, _steps(source, first, demand), demand, require)]
+        for artifact in others:
+            anew = _open(target, demand)  # each report counts its own bytes
+            reports.append(_examine(anew, _steps(anew, artifact, demand), demand, require))
         return tuple(reports)
     except AuditError as error:
         told = _unopened(target) if source is None else account.source_report(source)
         return (Report(told, error=failure(error)),)
 
 
+def audit_recording(path: str, demand: Demand) -> Report:
+    """The report on a recording that carries its norm itself: tensors `gain` and perhaps `bias`, metadata `kind` and `eps`.
+
+    As `audit`, it never raises for what the file holds; a recording that does not say what its norm is needs a target.
+    """
+    require = policy.required(demand.require)
+    source: Source | None = None
+    try:
+        source = _open(path, demand)
+        return _examine(source, _carried_steps(source, path, demand), demand, require)
+    except AuditError as error:
+        told = _unopened(path) if source is None else account.source_report(source)
+        return Report(told, error=failure(error))
+
+
 def _open(target: str, demand: Demand) -> Source:
     return open_source(target, Settings(demand.revision, demand.offline, demand.full, demand.progress))
 
 
-def _examine(source: Source, artifact: Artifact, demand: Demand, require: frozenset[str]) -> Report:
+def _examine(source: Source, steps: Iterator[Subject], demand: Demand, require: frozenset[str]) -> Report:
     """One artifact; where a step fails, what the steps before it found out is still judged."""
     subject: Subject | None = None
     error: Failure | None = None
     try:
-        for reached in _steps(source, artifact, demand):
+        for reached in steps:
             subject = reached
     except AuditError as problem:
         error = failure(problem)
@@ -80,16 +95,33 @@ def _examine(source: Source, artifact: Artifact, demand: Demand, require: frozen
 def promised(target: str, demand: Demand) -> Subject:
     """The target's first artifact with its norms' values read, for what is no verdict (trace). Raises `AuditError`."""
     source = _open(target, demand)
-    artifact = find_artifacts(source)[0]
-    return next(
-        subject
-        for subject in _steps(source, artifact, demand)
-        if subject.values or (not subject.norms and subject.candidates)
-    )
+    *_, subject = _read(source, find_artifacts(source)[0], demand)
+    return subject
 
 
 def _steps(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subject]:
-    """The same subject, ever more complete: its header, what it promises, its values, what its recordings show."""
+    """The same subject, ever more complete: as `_read` leaves it, then with what each recording shows."""
+    for subject in _read(source, artifact, demand):
+        yield subject
+    sample = str(known.ASSETS / "sample" / "recording.safetensors") if source.kind == "sample" else None
+    yield from _compared(subject, agreement.given(subject, sample))
+
+
+def _carried_steps(source: Source, path: str, demand: Demand) -> Iterator[Subject]:
+    """The same for a recording that stands for itself."""
+    checkpoint = read_checkpoint(source, Artifact("safetensors", source.entry or path))
+    norm = agreement.carried_norm(path, checkpoint, demand)
+    subject = Subject(source.identity, None, checkpoint, None, None, None, (norm,), demand)
+    yield subject
+    subject = _with_values(subject, (norm,))
+    yield subject
+    yield from _compared(
+        subject, [agreement.Given(path, path, "recording given by the caller, with its own parameters")]
+    )
+
+
+def _read(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subject]:
+    """One artifact without its recordings: its header, what it promises, its values."""
     checkpoint = read_checkpoint(source, artifact)
     config = read_config(source, demand.config)
     subject = Subject(source.identity, source.revision, checkpoint, config, None, None, (), demand)
@@ -97,10 +129,12 @@ def _steps(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subje
     subject = _promised(subject)
     yield subject
     for_all = demand.values == "all" or (demand.values is None and source.kind in ("local", "sample"))
-    subject = _with_values(subject, subject.norms if for_all else subject.final())
-    yield subject
-    sample = str(known.ASSETS / "sample" / "recording.safetensors") if source.kind == "sample" else None
-    for given in agreement.given(subject, sample):
+    yield _with_values(subject, subject.norms if for_all else subject.final())
+
+
+def _compared(subject: Subject, recordings: Iterable[agreement.Given]) -> Iterator[Subject]:
+    """The subject with one comparison more at a time."""
+    for given in recordings:
         for pair in agreement.pairs(given, subject):
             subject = _with_values(subject, (pair.norm,))
             epsilon = agreement.recorded_epsilon(pair)

@@ -37,7 +37,7 @@ def _top(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 @app.command(cls=Plain)
 def verify(
-    targets: opt.Targets,
+    targets: opt.Targets = None,
     recording: opt.Recordings = None,
     before: opt.Before = None,
     after: opt.After = None,
@@ -86,11 +86,14 @@ def verify(
         full=full,
         progress=output.on_terminal(sys.stderr) and not quiet,
     )
-    opt.check(demand, targets)
+    opt.check(demand, targets or ())
     writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color)
-    from ln_audit.audit import audit
+    from ln_audit.audit import audit, audit_recording
 
-    reports = tuple(report for target in targets for report in audit(target, demand))
+    if targets:
+        reports = tuple(report for target in targets for report in audit(target, demand))
+    else:
+        reports = tuple(audit_recording(path, demand) for path in demand.recordings)
     raise typer.Exit(writer.write(reports))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, cast
 
 import typer
@@ -16,7 +17,7 @@ DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 _TARGET = "sample, gpt2, org/name, org/name@revision, hf://org/name, https://host/file, a folder or a file."
 
-Targets = Annotated[list[str], typer.Argument(help=f"What to verify: {_TARGET}", show_default=False)]
+Targets = Annotated[Optional[list[str]], typer.Argument(help=f"What to verify: {_TARGET}", show_default=False)]
 Target = Annotated[str, typer.Argument(help=f"What to report: {_TARGET}", show_default=False)]
 MaybeTarget = Annotated[Optional[str], typer.Argument(help=f"The model that it was recorded from: {_TARGET}")]
 RecordingFile = Annotated[str, typer.Argument(help="A recording (safetensors).", show_default=False)]
@@ -149,11 +150,16 @@ def values(text: str | None) -> Literal["final", "all"] | None:
 
 def check(demand: Demand, targets: Sequence[str]) -> None:
     """Raise `UsageError` for a call that contradicts itself, before anything is opened."""
-    from pathlib import Path
-
     from ln_audit import policy
 
     policy.refuse_policy_files(Path.cwd())
+    policy.required(demand.require)
+    _check_values(demand)
+    _check_targets(demand, targets)
+
+
+def _check_values(demand: Demand) -> None:
+    """Values that no audit could use."""
     for option, dtype in (("--output-dtype", demand.output_dtype), ("--before-rounded", demand.before_rounded)):
         if dtype is not None and dtype not in DTYPES:
             raise UsageError(f"{option}: expected one of {', '.join(DTYPES)}, found {dtype!r}")
@@ -167,6 +173,12 @@ def check(demand: Demand, targets: Sequence[str]) -> None:
         raise UsageError(f"--config {demand.config}: expected a file, found none")
     if demand.full and demand.offline:
         raise UsageError("--full and --offline: expected one of them, found both")
+
+
+def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
+    """What belongs to one target needs one; a recording that carries its own norm needs none."""
+    if not targets and (not demand.recordings or demand.before is not None):
+        raise UsageError("expected a target, or a recording that carries its own norm, found neither")
     single = {
         "--recording": demand.recordings,
         "--before": demand.before,
@@ -177,7 +189,6 @@ def check(demand: Demand, targets: Sequence[str]) -> None:
     given = [option for option, value in single.items() if value]
     if len(targets) > 1 and given:
         raise UsageError(f"{given[0]}: expected one target, found {len(targets)}")
-    policy.required(demand.require)
 
 
 def help_for(arguments: Sequence[str]) -> str:

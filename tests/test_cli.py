@@ -57,19 +57,21 @@ def test_our_own_fault_is_exit_4_with_a_traceback_and_where_to_report():
     assert (document["verdict"], document["exit_code"], document["error"]["kind"]) == ("error", 4, "bug")
 
 
-@ENTRANCES
-def test_an_interrupt_is_exit_130_and_says_nothing_passed(entrance, tmp_path):
-    os.mkfifo(tmp_path / "wait")
-    code = "import ln_audit.audit as a, time, sys; a.audit = lambda *_: time.sleep(30); "
-    entry = "sys.argv = ['ln-audit', 'verify', 'sample']; from ln_audit.__main__ import main; print('ready', file=sys.stderr, flush=True); sys.exit(main())"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code + entry], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+def test_an_interrupt_is_exit_130_and_says_nothing_passed():
+    code = (
+        "import signal, sys, time, ln_audit.audit as a; a.audit = lambda *_: time.sleep(30);"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # ignored where the tests run in the background
+        "sys.argv = ['ln-audit', 'verify', 'sample']; from ln_audit.__main__ import main;"
+        "print('ready', file=sys.stderr, flush=True); sys.exit(main())"
     )
-    assert process.stderr is not None
-    assert process.stderr.readline() == "ready\n"
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, "")
 
 
@@ -212,3 +214,15 @@ def test_strict_and_require_close_the_gate():
         run(*SCRIPT, "verify", single, "--require", rule).returncode
         for rule in ("off-reference", "LN201", "all", "LN101")
     ] == [3, 3, 3, 0]
+
+
+def test_a_recording_that_carries_its_own_norm_needs_no_target():
+    stack = str(FIXTURES / "recordings" / "prenorm-stack.safetensors")
+    assert [run(*SCRIPT, "verify", "--recording", stack, *more).returncode for more in ([], ["--eps", "1e-3"])] == [
+        0,
+        1,
+    ]
+    lacking = run(*SCRIPT, "verify", "--recording", str(FIXTURES / "good" / "gpt2-recorded" / "run.safetensors"))
+    assert lacking.returncode == 3
+    assert "expected a recording with its own gain, kind and eps, found no tensor gain" in lacking.stdout
+    assert run(*SCRIPT, "verify", "--recording", stack, "--recording", "absent.safetensors").returncode == 3

@@ -15,7 +15,7 @@ def test_a_run_gives_its_time_its_memory_and_what_it_printed():
     found = run(python("import time; held = b'0' * 80_000_000; time.sleep(0.2); print(held[:1].decode())"))
     assert found.stdout == "0\n"
     assert 0.2 <= found.seconds < 20
-    assert 80_000_000 < found.peak_bytes < 400_000_000
+    assert found.peak_bytes > 80_000_000  # a child of a large process, as here, starts with the peak of its parent
 
 
 def test_a_command_that_fails_ends_the_benchmark_with_what_it_said():
