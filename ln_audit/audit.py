@@ -156,7 +156,8 @@ def _promised(subject: Subject) -> Subject:
         if found_or_none is None:
             if demand.norm is not None and demand.kind is not None:
                 return replace(subject, norms=contract.described(checkpoint, demand))
-            return replace(subject, candidates=tuple(recognise.candidates(checkpoint, config)))
+            listed = tuple(recognise.candidates(checkpoint, config))
+            return replace(subject, norms=contract.by_graph(checkpoint, config, demand), candidates=listed)
         found = found_or_none
     family, recognised = found
     norms = contract.contract(family, config, checkpoint, demand)

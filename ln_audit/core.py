@@ -194,6 +194,7 @@ class Norm:
     chain: str | None = None
     bias_optional: bool = False  # the family allows the bias to be absent; the loader then starts it at zero
     misnamed: tuple[tuple[str, str], ...] = ()  # (name found, name that the loader expects)
+    promised: str = ""  # what the family calls it, whatever the container does
 
     @property
     def tensors(self) -> tuple[str, ...]:

@@ -64,11 +64,9 @@ def _published(subject: Subject, known: Known) -> dict[str, str]:
     """Tensor name in this checkpoint → its published name."""
     bare = {}
     for norm, name in subject.present():
-        leaf = "weight" if name == norm.gain else "bias"
-        for prefix in subject.family.prefixes if subject.family is not None else ("",):
-            published = f"{norm.name.removeprefix(prefix)}.{leaf}"
-            if published in known.tensors:
-                bare[name] = published
+        published = f"{norm.promised}.{'weight' if name == norm.gain else 'bias'}"
+        if published in known.tensors:
+            bare[name] = published
     return bare
 
 

@@ -29,7 +29,7 @@ RULE = Rule("LN001", "missing-norm")
 
 def check(subject: Subject) -> Iterator[Finding]:
     """One finding per norm; where the family is unknown, one skip that the verdict depends on."""
-    if not subject.norms:
+    if not subject.norms or (subject.family is None and subject.candidates):
         yield RULE.skipped(subject.checkpoint.files[0], _unknown(subject), required=True)
     for norm in subject.norms:
         yield from _judge(norm, subject)

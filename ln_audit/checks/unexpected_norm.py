@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ln_audit.families.containers import view
 from ln_audit.families.sizes import layer_of
 from ln_audit.report import Finding, Rule
 
@@ -43,8 +44,8 @@ def _beyond(subject: Subject) -> Iterator[Finding]:
             continue
         depth = len({norm.layer for norm in subject.norms if _of(norm, promise.name)})
         before, _, after = promise.name.partition("{layer}")
-        for name in subject.checkpoint.tensors:
-            layer = layer_of(name, before, f"{after}.weight")
+        for own, name in view(subject.checkpoint, subject.family.name if subject.family else None).actual.items():
+            layer = layer_of(own, before, f"{after}.weight")
             if layer is not None and layer >= depth:
                 yield RULE.failed(
                     name,
@@ -54,7 +55,7 @@ def _beyond(subject: Subject) -> Iterator[Finding]:
 
 
 def _of(norm: Norm, pattern: str) -> bool:
-    return norm.layer is not None and norm.name.endswith(pattern.replace("{layer}", str(norm.layer)))
+    return norm.layer is not None and norm.promised == pattern.replace("{layer}", str(norm.layer))
 
 
 def _biases(subject: Subject) -> Iterator[Finding]:

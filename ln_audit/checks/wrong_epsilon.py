@@ -18,6 +18,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from ln_audit.core import Norm, Place
+from ln_audit.families.containers import missing_epsilon
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ RULE = Rule("LN008", "wrong-epsilon")
 
 def check(subject: Subject) -> Iterator[Finding]:
     """One finding per distinct epsilon among the norms; unknown epsilon is a skip that the verdict depends on."""
+    lacking = missing_epsilon(subject.checkpoint)
+    if lacking is not None and not subject.norms:
+        file = subject.checkpoint.files[0]
+        yield RULE.failed(file, f"{file}: {lacking}: expected a number, found no such key", "loaders refuse the file")
     groups: dict[tuple[object, ...], list[Norm]] = {}
     for norm in subject.norms:
         groups.setdefault((norm.eps, norm.eps_source, norm.eps_places), []).append(norm)

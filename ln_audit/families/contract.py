@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ln_audit.core import Checkpoint, Norm, Place
 from ln_audit.errors import FamilyError, UsageError
+from ln_audit.families import containers
 from ln_audit.families.sizes import Resolved, resolve
 from ln_audit.families.spelling import Spelling, spelling
+from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ln_audit.demand import Demand
     from ln_audit.families.schema import Family, Promise
@@ -34,18 +36,21 @@ def contract(family: Family, config: Config | None, checkpoint: Checkpoint, dema
 
     Raises `FamilyError` when the config's sizes are no sizes.
     """
-    tensors = frozenset(checkpoint.tensors)
-    spelt = spelling(_probe(family), family.prefixes, tensors)
-    sizes = resolve(family, config, checkpoint, spelt)
-    epsilon = find_epsilon(family, config, demand)
+    names = containers.view(checkpoint, family.name)
+    spelt = spelling(_probe(family), family.prefixes, names)
+    stated = (
+        containers.config(checkpoint, family.name) or config
+    )  # a loader reads its container before anything beside it
+    sizes = resolve(family, stated, checkpoint, spelt)
+    epsilon = find_epsilon(family, config, checkpoint, demand)
     norms = []
     for promise in family.norms:
         if not all(
-            condition.holds(None if config is None else config.get(condition.key)) for condition in promise.when
+            condition.holds(None if stated is None else stated.get(condition.key)) for condition in promise.when
         ):
             continue
         norms += [_norm(promise, layer, sizes, epsilon, spelt, demand) for layer in _layers(promise, sizes)]
-    return tuple(norms)
+    return at_sites(norms, checkpoint)
 
 
 def _probe(family: Family) -> list[str]:
@@ -74,8 +79,12 @@ def _norm(
     bare = promise.name if layer is None else promise.name.replace("{layer}", str(layer))
     width = sizes[promise.shape[0]]
     gain, bias, misnamed = _tensors(promise, bare, spelt)
+    offset = promise.weight_offset
+    if spelt.view.names is not None and spelt.view.names.weight_offset is not None:
+        offset = spelt.view.names.weight_offset
     return Norm(
-        name=spelt.prefix + bare,
+        name=spelt.module(bare, (gain, bias)),
+        promised=bare,
         role=promise.role,
         stack=promise.stack,
         layer=layer,
@@ -87,7 +96,7 @@ def _norm(
         eps=epsilon.value,
         eps_source=epsilon.source,
         eps_places=epsilon.places,
-        weight_offset=promise.weight_offset if demand.offset is None else demand.offset,
+        weight_offset=offset if demand.offset is None else demand.offset,
         chain=promise.chain,
         bias_optional=promise.bias == "optional",
         misnamed=misnamed,
@@ -110,24 +119,91 @@ def _tensors(
     return found["weight"], found["bias"], tuple(misnamed)
 
 
-def find_epsilon(family: Family, config: Config | None, demand: Demand) -> Epsilon:
-    """The caller's epsilon if given, else the config's, else the loader's default; unknown is None, never a guess."""
-    written = []
-    for key in family.epsilon.keys if config is not None else ():
-        value = config.get(key) if config is not None else None
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            written.append(Place(f"{config.where}: {key}" if config is not None else key, float(value)))
+def find_epsilon(family: Family, config: Config | None, checkpoint: Checkpoint, demand: Demand) -> Epsilon:
+    """The caller's epsilon if given, else the container's, else the config's, else the loader's default.
+
+    Unknown is None, never a guess; every place that writes one is kept, so that a check can compare them.
+    """
+    sources = [found for found in (containers.config(checkpoint, family.name), config) if found is not None]
+    keys = family.epsilon.keys
+    written = [
+        Place(f"{found.where}: {key}", float(value))
+        for found in sources
+        for key in keys
+        if isinstance(value := found.get(key), (int, float)) and not isinstance(value, bool)
+    ]
     if demand.eps is not None:
         return Epsilon(demand.eps, "given by the caller", (Place("--eps", demand.eps), *written))
+    lacking = containers.missing_epsilon(checkpoint)
+    if lacking is not None:
+        return Epsilon(None, f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key", tuple(written))
     if written:
         return Epsilon(written[0].value, written[0].where, tuple(written))
-    default = family.epsilon.default
-    if config is None:
-        return Epsilon(default, "assumed: the family's usual value, no config", ())
-    for key in family.epsilon.keys:
-        if config.get(key) is not None:
-            return Epsilon(None, f"{config.where}: {key}: expected a number, found {str(config.get(key))[:40]!r}", ())
-    return Epsilon(default, f"the loader's default, {config.where} has no {' or '.join(family.epsilon.keys)}", ())
+    if not sources:
+        return Epsilon(family.epsilon.default, "assumed: the family's usual value, no config", ())
+    for found in sources:
+        for key in keys:
+            if found.get(key) is not None:
+                return Epsilon(None, f"{found.where}: {key}: expected a number, found {shown(found.get(key))}", ())
+    where = sources[0].where
+    return Epsilon(family.epsilon.default, f"the loader's default, {where} has no {' or '.join(keys)}", ())
+
+
+def at_sites(norms: Sequence[Norm], checkpoint: Checkpoint) -> tuple[Norm, ...]:
+    """The norms with the epsilon that the container's own graph uses for each, as one more place that writes it."""
+    by_gain = {site.gain: site for site in checkpoint.norm_sites if site.gain is not None}
+    told = []
+    for norm in norms:
+        site = by_gain.get(norm.gain or "")
+        if site is None or site.eps is None:
+            told.append(norm)
+        else:
+            told.append(replace(norm, eps_places=(*norm.eps_places, Place(site.eps_where, site.eps))))
+    return tuple(told)
+
+
+# Where configs of any family keep epsilon; read only where the family is unknown and a graph says which norms there are.
+_EPSILON_KEYS = (
+    "layer_norm_epsilon",
+    "layer_norm_eps",
+    "rms_norm_eps",
+    "norm_eps",
+    "norm_epsilon",
+    "layernorm_epsilon",
+    "text_config.rms_norm_eps",
+)
+
+
+def by_graph(checkpoint: Checkpoint, config: Config | None, demand: Demand) -> tuple[Norm, ...]:
+    """The norms of a container that computes them, where the family is unknown: as many as its graph has."""
+    stated = [] if demand.eps is None else [Place("--eps", demand.eps)]
+    for key in _EPSILON_KEYS if config is not None else ():
+        value = config.get(key) if config is not None else None
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and config is not None:
+            stated.append(Place(f"{config.where}: {key}", float(value)))
+    norms = []
+    for site in checkpoint.norm_sites:
+        info = checkpoint.tensors.get(site.gain or "")
+        places = (*stated, *([] if site.eps is None else [Place(site.eps_where, site.eps)]))
+        norms.append(
+            Norm(
+                name=site.name,
+                promised=site.name,
+                role="other",
+                stack=None,
+                layer=None,
+                kind=demand.kind or site.kind,
+                gain=site.gain,
+                bias=site.bias,
+                width=None if info is None else info.elements,
+                width_source=f"the shape of {site.gain}, no family",
+                eps=places[0].value if places else None,
+                eps_source=places[0].where if places else "the graph does not say",
+                eps_places=places,
+                weight_offset=demand.offset or 0.0,
+            )
+        )
+    return tuple(norms)
 
 
 def described(checkpoint: Checkpoint, demand: Demand) -> tuple[Norm, ...]:
@@ -146,6 +222,7 @@ def described(checkpoint: Checkpoint, demand: Demand) -> tuple[Norm, ...]:
     return (
         Norm(
             name=name,
+            promised=name,
             role="final",
             stack=None,
             layer=None,

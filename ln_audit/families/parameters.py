@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ln_audit.families import containers
+
 if TYPE_CHECKING:
     from ln_audit.core import Checkpoint
     from ln_audit.families.schema import Family
@@ -17,7 +19,10 @@ def count(checkpoint: Checkpoint, family: Family, config: Config | None) -> int:
     Tensors that the config, or the class's default, declares tied count once, whatever they are stored as.
     """
     buffers = [_pattern(pattern, family) for pattern in family.buffers]
-    kept = {name: info for name, info in checkpoint.tensors.items() if not any(b.fullmatch(name) for b in buffers)}
+    named = {
+        name: checkpoint.tensors[actual] for name, actual in containers.view(checkpoint, family.name).actual.items()
+    }
+    kept = {name: info for name, info in named.items() if not any(b.fullmatch(name) for b in buffers)}
     declared = None if config is None or family.tied_key is None else config.get(family.tied_key)
     if family.tied_default if declared is None else bool(declared):
         for group in family.tied:

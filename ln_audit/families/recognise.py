@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ln_audit.core import Checkpoint, Recognised
 from ln_audit.errors import FamilyError, UsageError
+from ln_audit.families import containers
 from ln_audit.families.schema import Family, parse
 from ln_audit.families.spelling import unwrap
 
@@ -65,16 +66,21 @@ def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Rec
             if isinstance(architecture, str) and architecture in index()["architectures"]:
                 name = index()["architectures"][architecture]
                 return load(name), Recognised(name, f'architecture "{architecture}" in {config.where}')
+    stated = containers.architecture(checkpoint)
+    if stated is not None:
+        return load(stated[0]), Recognised(*stated)
+    if containers.stated_architecture(checkpoint) is not None:
+        return None
     return _by_names(checkpoint)
 
 
 def _by_names(checkpoint: Checkpoint) -> tuple[Family, Recognised] | None:
-    seen = set(checkpoint.tensors)
-    for name in checkpoint.tensors:
-        seen.update(unwrap(name))
     fitting = []
     for name, telling in index()["names"].items():
         prefixes = telling["prefixes"]
+        seen = set(containers.view(checkpoint, name).actual)
+        for spelt in tuple(seen):
+            seen.update(unwrap(spelt))
         if any(all(prefix + tensor in seen for tensor in telling["names"]) for prefix in prefixes):
             fitting.append(name)
     if len(fitting) > 1:

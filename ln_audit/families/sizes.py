@@ -54,7 +54,7 @@ def _from_config(size: Size, config: Config) -> Resolved:
 def _from_tensors(size: Size, checkpoint: Checkpoint, spelling: Spelling) -> Resolved:
     if size.count is not None:
         before, _, after = size.count.partition("{layer}")
-        layers = {layer for name in checkpoint.tensors if (layer := layer_of(name, before, after)) is not None}
+        layers = {layer for name in spelling.view.actual if (layer := layer_of(name, before, after)) is not None}
         deepest = max(layers, default=-1) + 1
         return Resolved(min(deepest, _MOST) or None, "counted in the tensors, no config")
     if size.tensor is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from ln_audit.families.containers import View
 
 _DATA = Path(__file__).with_name("data") / "names" / "wrong.toml"
 
@@ -26,7 +29,7 @@ class Spelling:
 
     prefix: str
     prefixes: tuple[str, ...]
-    tensors: frozenset[str]
+    view: View
 
     def find(self, promised: str) -> tuple[str, str | None]:
         """(the name in the checkpoint, the name that the loader expects when it is another one).
@@ -35,8 +38,19 @@ class Spelling:
         that is nowhere keeps the name that the loader expects; the caller sees that it is not in the checkpoint.
         """
         accepted = [prefix + promised for prefix in (self.prefix, *self.prefixes)]
-        right = next((name for name in accepted if name in self.tensors), None)
-        return (right, None) if right is not None else self._misspelt(promised) or (accepted[0], None)
+        right = next((name for name in accepted if name in self.view.actual), None)
+        if right is None:
+            misspelt = self._misspelt(promised)
+            if misspelt is not None:
+                return misspelt
+        return self.view.spelt(right or accepted[0]), None
+
+    def module(self, bare: str, tensors: Sequence[str | None]) -> str:
+        """What this checkpoint calls a norm: its tensors' name without the leaf, or what it would be."""
+        found = next((name for name in tensors if name is not None), None)
+        if self.view.names is None or found is None:
+            return self.prefix + bare
+        return re.split(r"[./][^./]*$", found)[0]
 
     def _misspelt(self, promised: str) -> tuple[str, str] | None:
         """The tensor behind wrappers, or under another framework's leaf name, and the name that the loader expects."""
@@ -44,16 +58,16 @@ class Spelling:
         for prefix in (self.prefix, *self.prefixes):
             for spelt in (leaf, *_wrong()[1].get(leaf, ())):
                 name = f"{prefix}{module}.{spelt}"
-                found = name if name in self.tensors else self._unwrapped.get(name)
+                found = name if name in self.view.actual else self._unwrapped.get(name)
                 if found is not None:
-                    return found, f"{prefix}{promised}"
+                    return self.view.spelt(found), f"{prefix}{promised}"
         return None
 
     @cached_property
     def _unwrapped(self) -> Mapping[str, str]:
         """Names with their wrappers stripped, one after the other → the name in the checkpoint."""
         found: dict[str, str] = {}
-        for name in sorted(self.tensors):
+        for name in sorted(self.view.actual):
             for bare in unwrap(name):
                 found.setdefault(bare, name)
         return found
@@ -67,8 +81,12 @@ def unwrap(name: str) -> Iterator[str]:
         yield name
 
 
-def spelling(promised: Sequence[str], prefixes: Sequence[str], tensors: frozenset[str]) -> Spelling:
-    """The prefix under which most of the promised names are found; the family's first one when none is."""
-    counts = [(sum(prefix + name in tensors for name in promised), -i) for i, prefix in enumerate(prefixes)]
+def spelling(promised: Sequence[str], prefixes: Sequence[str], view: View) -> Spelling:
+    """The prefix under which most of the promised names are found; the family's first one when none is.
+
+    A container with names of its own knows no prefix.
+    """
+    prefixes = prefixes if view.names is None else ("",)
+    counts = [(sum(prefix + name in view.actual for name in promised), -i) for i, prefix in enumerate(prefixes)]
     best = prefixes[-max(counts)[1]]
-    return Spelling(best, tuple(prefixes), tensors)
+    return Spelling(best, tuple(prefixes), view)

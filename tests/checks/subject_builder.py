@@ -19,7 +19,7 @@ def stored(array: np.ndarray) -> Stored:
 
 def norm(name: str = "ln_f", **changes: object) -> Norm:
     fields: dict = {
-        "name": name, "role": "final", "stack": "decoder", "layer": None, "kind": "layer_norm", "gain": f"{name}.weight",
+        "name": name, "promised": name.removeprefix("transformer."), "role": "final", "stack": "decoder", "layer": None, "kind": "layer_norm", "gain": f"{name}.weight",
         "bias": f"{name}.bias", "width": 4, "width_source": "config.json: n_embd", "eps": 1e-5,
         "eps_source": "config.json: layer_norm_epsilon", "eps_places": (Place("config.json: layer_norm_epsilon", 1e-5),),
     }  # fmt: skip

@@ -38,7 +38,7 @@ def test_the_final_norm_is_complete():
     norms = contract(load("gpt2"), CONFIG, checkpoint(gpt2("transformer.")), Demand())
     assert norms[-1] == Norm(
         "transformer.ln_f", "final", "decoder", None, "layer_norm", "transformer.ln_f.weight", "transformer.ln_f.bias", 8,
-        "config.json: n_embd", 1e-5, "config.json: layer_norm_epsilon", (Place("config.json: layer_norm_epsilon", 1e-5),), chain="once",
+        "config.json: n_embd", 1e-5, "config.json: layer_norm_epsilon", (Place("config.json: layer_norm_epsilon", 1e-5),), chain="once", promised="ln_f",
     )  # fmt: skip
     assert [(norm.name, norm.layer) for norm in norms[:2]] == [("transformer.h.0.ln_1", 0), ("transformer.h.1.ln_1", 1)]
 
@@ -75,11 +75,11 @@ def test_the_callers_word_is_what_comparisons_use():
         (config(), 1e-5, "the loader's default, config.json has no layer_norm_epsilon"),
         (None, 1e-5, "assumed: the family's usual value, no config"),
         (config(layer_norm_epsilon="1e-5"), None, "config.json: layer_norm_epsilon: expected a number, found '1e-5'"),
-        (config(layer_norm_epsilon=True), None, "config.json: layer_norm_epsilon: expected a number, found 'True'"),
+        (config(layer_norm_epsilon=True), None, "config.json: layer_norm_epsilon: expected a number, found True"),
     ],
 )
 def test_epsilon_says_where_it_comes_from(given, value, source):
-    found = find_epsilon(load("gpt2"), given, Demand())
+    found = find_epsilon(load("gpt2"), given, checkpoint({}), Demand())
     assert (found.value, found.source) == (value, source)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from ln_audit.errors import FamilyError
+from ln_audit.families.containers import view
 from ln_audit.families.recognise import load
 from ln_audit.families.sizes import Resolved, layer_of, resolve
 from ln_audit.families.spelling import spelling
@@ -11,7 +12,7 @@ from tests.families.model import checkpoint, config, gpt2
 
 def sizes(shapes, given):
     family = load("gpt2")
-    spelt = spelling(family.recognised_by, family.prefixes, frozenset(shapes))
+    spelt = spelling(family.recognised_by, family.prefixes, view(checkpoint(shapes), None))
     return resolve(family, given, checkpoint(shapes), spelt)
 
 

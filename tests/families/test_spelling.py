@@ -2,6 +2,7 @@
 
 import pytest
 
+from ln_audit.families.containers import View
 from ln_audit.families.spelling import spelling, unwrap
 
 PREFIXES = ("transformer.", "")
@@ -24,16 +25,16 @@ PREFIXES = ("transformer.", "")
     ],
 )
 def test_a_promised_name_is_found_as_it_is_spelt(tensors, found):
-    assert spelling(["ln_f.weight"], PREFIXES, frozenset(tensors)).find("ln_f.weight") == found
+    assert spelling(["ln_f.weight"], PREFIXES, View({name: name for name in tensors})).find("ln_f.weight") == found
 
 
 def test_the_prefix_is_the_one_that_most_names_have():
-    tensors = frozenset({"wte.weight", "h.0.ln_1.weight", "transformer.ln_f.weight"})
+    tensors = View({name: name for name in ("wte.weight", "h.0.ln_1.weight", "transformer.ln_f.weight")})
     assert spelling(["wte.weight", "h.0.ln_1.weight", "ln_f.weight"], PREFIXES, tensors).prefix == ""
 
 
 def test_each_of_the_familys_prefixes_is_accepted_for_every_tensor_on_its_own():
-    tensors = frozenset({"wte.weight", "h.0.ln_1.weight", "transformer.ln_f.weight"})
+    tensors = View({name: name for name in ("wte.weight", "h.0.ln_1.weight", "transformer.ln_f.weight")})
     spelt = spelling(["wte.weight", "h.0.ln_1.weight"], PREFIXES, tensors)
     assert spelt.find("ln_f.weight") == ("transformer.ln_f.weight", None)
 

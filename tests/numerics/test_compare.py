@@ -33,6 +33,7 @@ def test_a_correct_run_passes_and_every_field_is_filled():
     after = ran(x.reshape(6, 48)).reshape(2, 3, 48)
     found = verify(x, after, packaged=True)
     assert verdict(found) == ("pass", "agrees")
+    assert not verify(x, after).packaged
     assert (found.norm, found.recording, found.provenance, found.packaged) == ("ln_f", "r.npy", "test", True)
     assert (found.positions, found.elements, found.unjudged) == (6, 288, 0)
     assert (found.output_dtype, found.output_dtype_source, found.stored_dtype) == ("float32", "inferred", "float32")

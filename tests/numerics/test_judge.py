@@ -151,6 +151,16 @@ def test_rows_that_say_nothing_are_judged_in_nothing():
     assert np.isnan(found.ratio[1]).all()
 
 
+def test_an_ill_conditioned_row_is_not_judged_though_its_numbers_are_finite():
+    x = np.vstack([X[:1], 1e7 + X[:1]])
+    found = judge(prepare(x, F32_RUN), 1e9 * X[:2], PLAIN, F32_RUN)
+    assert np.isfinite(found.y).all()
+    assert np.isfinite(found.e).all()
+    assert found.judged.tolist() == [[True] * 16, [False] * 16]
+    assert (found.ratio[0] > 1).all()
+    assert np.isnan(found.ratio[1]).all()
+
+
 def test_an_element_whose_reference_overflows_float64_is_not_judged():
     gain = np.where(np.arange(16) == 3, 1.7e308, 1.0)
     found = judge(prepare(3 * X, F32_RUN), X, Hypothesis(Variant("float64", gain, None), None), F32_RUN)

@@ -123,6 +123,15 @@ def test_an_input_of_full_precision_was_not_rounded():
     assert undeclared_rounding(recorded(x, eps=1e-3), [hypothesis(768)], 0, SETTING) is None
 
 
+def test_an_input_in_the_compute_dtype_is_never_called_rounded():
+    x = np.random.default_rng(2).standard_normal((32, 768))
+    delta = x - x.mean(axis=1, keepdims=True)
+    z = delta / np.sqrt((delta**2).mean(axis=1, keepdims=True) + 1e-5)
+    gain, bias = gain_and_bias(768)
+    rows = ArrayRows(x.astype(np.float32), (z * gain + bias).astype(np.float32) * np.float32(1 + 2**-20))
+    assert undeclared_rounding(rows, [hypothesis(768)], 0, replace(SETTING, compute=FLOAT32)) is None
+
+
 @pytest.mark.parametrize("fault", [{"eps": 1e-6}, {"eps": 1e-4}, {"ddof": 1}, {"kind": "rms_norm"}])
 def test_a_fault_is_not_taken_for_a_rounding_of_the_input(fault):
     x = rows_of("plain", 768).astype(BF16)
