@@ -23,7 +23,8 @@ LAYERS = [
     {"formats"},
     {"families"},
     {"recording"},
-    {"checks"},
+    {"diagnosis"},
+    {"checks", "testing"},
     {"agreement", "policy", "account"},
     {"audit"},
     {"trace", "trace_text", "worked_token", "reports"},
@@ -73,7 +74,7 @@ def test_imports_only_point_down(path):
     assert upward == set()
 
 
-@pytest.mark.parametrize("folder", ["sources", "formats", "families", "recording", "checks", "reports", "numerics"])
+@pytest.mark.parametrize("folder", ["sources", "formats", "families", "recording", "diagnosis", "checks", "reports", "numerics"])
 def test_no_module_imports_from_its_own_packages_init(folder):
     names = {path.stem for path in (PACKAGE / folder).glob("*.py")}
     for path in (PACKAGE / folder).glob("*.py"):

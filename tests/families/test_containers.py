@@ -62,7 +62,7 @@ def test_nemotrons_gguf_holds_the_full_gain():
     made = container(
         "gguf",
         {"output_norm.weight": (8,)},
-        {"general.architecture": "nemotron", "nemotron.embedding_length": 8, "nemotron.block_count": 0 + 1},
+        {"general.architecture": "nemotron", "nemotron.embedding_length": 8, "nemotron.block_count": 1},
     )
     assert {norm.weight_offset for norm in contract(load("nemotron"), None, made, Demand())} == {0.0}
 
