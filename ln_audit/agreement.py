@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ln_audit.candidates import norm_parameters, others, states
 from ln_audit.core import Comparison, Norm, Place
 from ln_audit.errors import RecordingError, UsageError
 
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ln_audit.checks.subject import Subject
-    from ln_audit.core import Checkpoint
+    from ln_audit.core import Checkpoint, Rows
     from ln_audit.demand import Demand
+    from ln_audit.diagnosis import Diagnosis
+    from ln_audit.numerics.compare import Diagnose
+    from ln_audit.numerics.judge import Hypothesis, Setting
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
 
@@ -181,8 +185,9 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
             pair, "other-weights", f"{pair.recording.name}: {other}", status="skip" if pair.given.packaged else "fail"
         )
     stated = demand.output_dtype or metadata.get("output_dtype")
+    rows = pair.recording.rows(pair.key)
     return against_reference(
-        pair.recording.rows(pair.key),
+        rows,
         parameters,
         norm=norm.name,
         recording=pair.given.label,
@@ -191,21 +196,21 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
         output_dtype_source="given by the caller" if demand.output_dtype else "stated by the recording",
         before_rounded=demand.before_rounded or metadata.get("before_rounded"),
         packaged=pair.given.packaged,
+        diagnose=_diagnosis(pair, subject, rows, parameters),
     )
 
 
-def norm_parameters(subject: Subject, norm: Norm) -> NormParameters | None:
-    """Gain, bias and epsilon as the reference takes them; None when one that the norm must have was not read."""
-    from ln_audit.formats.dtypes import array
-    from ln_audit.numerics.parameters import NormParameters
+def _diagnosis(pair: Pair, subject: Subject, rows: Rows, parameters: NormParameters) -> Diagnose:
+    """Looks for the cause when it is asked: only then are the other norms read and the hidden states opened."""
 
-    needed = [name for name in norm.tensors if not (name == norm.bias and norm.bias_optional)]
-    if norm.eps is None or any(name not in subject.arrays for name in needed):
-        return None
-    values = {name: array(subject.values[name]) for name in norm.tensors if name in subject.arrays}
-    gain = None if norm.gain is None else values[norm.gain]
-    bias = None if norm.bias is None else values.get(norm.bias)
-    return NormParameters(norm.kind, gain, bias, norm.eps, norm.weight_offset, norm.chain)
+    def diagnose(setting: Setting, honest: Hypothesis) -> Diagnosis:
+        from ln_audit.diagnosis import diagnose
+        from ln_audit.diagnosis.hypothesis import Suspect
+
+        seen = states(pair.recording, pair.key)
+        return diagnose(Suspect(pair.norm.name, parameters, setting, rows, others(subject, pair.norm), seen), honest)
+
+    return diagnose
 
 
 def _undecided(pair: Pair, finding: str, message: str, status: str = "skip") -> Comparison:

@@ -25,7 +25,7 @@ LAYERS = [
     {"recording"},
     {"diagnosis"},
     {"checks", "testing"},
-    {"agreement", "policy", "account"},
+    {"agreement", "candidates", "policy", "account"},
     {"audit"},
     {"trace", "trace_text", "worked_token", "reports"},
     {"tracing"},

@@ -39,12 +39,15 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _beyond(subject: Subject) -> Iterator[Finding]:
-    for promise in subject.family.norms if subject.family is not None else ():
+    if subject.family is None:
+        return
+    named = view(subject.checkpoint, subject.family.name).actual
+    for promise in subject.family.norms:
         if promise.layers is None:
             continue
         depth = len({norm.layer for norm in subject.norms if _of(norm, promise.name)})
         before, _, after = promise.name.partition("{layer}")
-        for own, name in view(subject.checkpoint, subject.family.name if subject.family else None).actual.items():
+        for own, name in named.items():
             layer = layer_of(own, before, f"{after}.weight")
             if layer is not None and layer >= depth:
                 yield RULE.failed(

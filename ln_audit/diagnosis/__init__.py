@@ -9,19 +9,53 @@ from typing import TYPE_CHECKING
 
 from ln_audit.diagnosis import (
     another_epsilon,
+    another_norm,
     deviation,
+    fitted_epsilon,
     gain_offset,
+    hidden_state,
+    low_precision,
     missing_parameters,
+    no_norm,
+    normed_twice,
+    one_pass,
     other_kind,
+    other_parameters,
+    overflow,
+    permuted,
+    precision,
+    scaled,
+    wrong_axis,
 )
+from ln_audit.diagnosis.search import Diagnosis, search
 
 if TYPE_CHECKING:
-    from ln_audit.diagnosis.hypothesis import Hypothesis
+    from ln_audit.diagnosis.hypothesis import Hypothesis, Suspect
+    from ln_audit.numerics.judge import Hypothesis as Honest
 
 HYPOTHESES: tuple[Hypothesis, ...] = (
     another_epsilon,
-    deviation,
+    no_norm,
+    normed_twice,
     other_kind,
     gain_offset,
     missing_parameters,
+    deviation,
+    another_norm,
+    hidden_state,
+    precision,
+    overflow,
+    permuted,
+    wrong_axis,
+    # each of the following takes numbers from the output
+    fitted_epsilon,
+    scaled,
+    one_pass,
+    low_precision,
+    other_parameters,
 )
+
+
+def diagnose(suspect: Suspect, honest: Honest) -> Diagnosis:
+    """What explains the recording, of everything in the registry."""
+    return search(HYPOTHESES, suspect, honest)

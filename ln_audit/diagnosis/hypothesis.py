@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ln_audit.numerics import tolerance
+from ln_audit.numerics.cells import CHAINS
 from ln_audit.numerics.judge import Prepared
 from ln_audit.numerics.parameters import variants
 from ln_audit.numerics.reference import NORMS, Normed, affine
@@ -42,17 +43,20 @@ class Other:
 class Suspect:
     """The norm under suspicion: what it should have been, what else was at hand, and the recording itself.
 
-    `setting` is the comparison's own; `chains` the ways to round that a run may have used (None: none narrower).
-    `states` are the recorded hidden states by number, each as rows whose `before` is that state.
+    `setting` is the comparison's own. `states` are the recorded hidden states by number, each as rows whose `before` is that state.
     """
 
     name: str
     parameters: NormParameters
     setting: Setting
     rows: Rows
-    chains: tuple[Chain | None, ...] = (None,)
     others: tuple[Other, ...] = ()
     states: Mapping[int, Rows] = field(default_factory=dict)
+
+    @property
+    def chains(self) -> tuple[Chain | None, ...]:
+        """The ways to round that a run may have used; None where the output is not narrower than its computation."""
+        return tuple(CHAINS.values()) if self.setting.output.u > self.setting.compute.u else (None,)
 
     @property
     def centred(self) -> bool:

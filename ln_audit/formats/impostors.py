@@ -28,6 +28,9 @@ _XET_SIZE = re.compile(rb"^filesize = (\d{1,19})\s*$", re.MULTILINE)
 # header of 640 bytes begins like a pickle (80 02).
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"GGUF", "a GGUF file"),
+    (b"lmgg", "a GGML file, older than GGUF"),  # the magic numbers are words in little-endian order
+    (b"fmgg", "a GGMF file, older than GGUF"),
+    (b"tjgg", "a GGJT file, older than GGUF"),
     (b"PK\x03\x04", "a zip archive (PyTorch, npz and Keras files are)"),
     (b"PK\x05\x06", "an empty zip archive"),
     (b"\x80\x02", "a Python pickle (an old PyTorch file)"),

@@ -18,9 +18,16 @@ from ln_audit.numerics.verdict import Evidence, decide
 from ln_audit.numerics.wording import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from ln_audit.core import Explanation
 
     from ln_audit.numerics.tally import Tally
+
+    Diagnose = Callable[[Setting, Hypothesis], tuple[tuple[Explanation, ...], str]]
+    """The faults that explain what the given honest way does not; where none does, how far the nearest goes."""
+
+UNEXPLAINED = {"off-reference", "nonfinite-output", "summation-order", "before-rounded"}  # a fault may lie behind these
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +52,14 @@ def compare(
     output_dtype_source: str = "--output-dtype",
     before_rounded: str | None = None,
     packaged: bool = False,
+    diagnose: Diagnose | None = None,
 ) -> Comparison:
     """Judge every element of `rows` in the order of docs/numerics.md, section 5, in memory that does not grow with them.
 
     `output_dtype` holds the run to a dtype (`output_dtype_source` says who stated it), else it is inferred;
-    `before_rounded` is the dtype to which `before` was rounded after the norm had read it. Raises `RecordingError`
-    where the rows do not fit the parameters or what was stated of them, `FamilyError` where the norm itself is unknown.
+    `before_rounded` is the dtype to which `before` was rounded after the norm had read it; `diagnose` looks for a cause where
+    the rows do not agree. Raises `RecordingError` where the rows do not fit the parameters or what was stated of them,
+    `FamilyError` where the norm itself is unknown.
     """
     parameters.check(f"{recording}: {norm}")
     _check_width(rows, parameters, recording)
@@ -72,6 +81,9 @@ def compare(
     evidence = Evidence(survey.tallies[best], survey.before, other_chain)
     if decide(evidence).finding == "off-reference":
         evidence = _look_further(rows, hypotheses, best, setting, evidence)
+    if diagnose is not None and decide(evidence).finding in UNEXPLAINED:
+        explanations, nearest = diagnose(setting, hypotheses[best])
+        evidence = replace(evidence, explanations=explanations, nearest=nearest)
     return _comparison(rows, label, setting, hypotheses[best], survey=survey, evidence=evidence)
 
 
@@ -144,6 +156,7 @@ def _comparison(
         outside_cells=tally.outside if chain or setting.declared else None,
         nonfinite=_nonfinite(survey, words),
         worst=None if worst is None else Worst(words.index(worst.row), *worst[1:5], worst.ratio),
+        explained_by=evidence.explanations or (),
     )
 
 

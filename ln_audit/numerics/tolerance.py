@@ -50,18 +50,29 @@ def normalized_bound(
 
     `rounded` is the format to which x was rounded after the norm had read it.
     """
-    u, r, z = compute.u, normed.r, np.abs(normed.z)
+    r, z = normed.r, np.abs(normed.z)
     with np.errstate(all="ignore"):  # hopeless rows overflow; they are the ones not judged
-        m = k * u * mean(np.abs(x)) if normed.centred else np.zeros_like(r)  # [n, 1]
-        rho = k * u / 2 + 4 * u + (m * r) ** 2 / 2 + compute.eta * r**2 / 2  # [n, 1]
-        e_z = z * (rho + u) + r * m * (1 + rho) + 2 * 2.0**-53 * z  # [n, d]
-        judged: Mask = (m * r <= FIRST_ORDER) & (rho <= FIRST_ORDER) & np.isfinite(r) & np.isfinite(normed.var)
+        mean_abs = mean(np.abs(x)) if normed.centred else np.zeros_like(r)  # [n, 1]
+        slope, offset, judged = row_bound(normed.var, r, mean_abs, k, compute)
+        e_z = slope * z + offset  # [n, d]
         if rounded is not None:
             h = rounded.u * np.abs(x) + rounded.eta / 2  # [n, d]
             shift = mean(h) if normed.centred else np.zeros_like(r)  # [n, 1]
             e_z = e_z + r * (h + shift + np.abs(normed.delta) * r**2 * mean(np.abs(normed.delta) * h))
             judged &= r * shift <= FIRST_ORDER
     return e_z, judged
+
+
+def row_bound(var: Array, r: Array, mean_abs: Array, k: float, compute: Format) -> tuple[Array, Array, Mask]:
+    """Steps 1 to 3 as e_z = slope·|z| + offset, from a row's σ², r and mean|x| (0 for RMSNorm); and whether it is judged.
+
+    All of one shape, an element per row.
+    """
+    u = compute.u
+    m = k * u * mean_abs
+    rho = k * u / 2 + 4 * u + (m * r) ** 2 / 2 + compute.eta * r**2 / 2
+    judged: Mask = (m * r <= FIRST_ORDER) & (rho <= FIRST_ORDER) & np.isfinite(r) & np.isfinite(var)
+    return rho + u + 2 * 2.0**-53, r * m * (1 + rho), judged
 
 
 def compute_bound(y: Array, e_z: Array, gain: Array | None, bias: Array | None, u: float) -> Array:

@@ -18,6 +18,7 @@ class Evidence:
     `tally`: under the honest hypothesis that fits best. `other_chain`: a known rounding chain, not the family's, that
     keeps every cell. `lanes`: a summation order that explains. `within_worst_case`: bounded by k = d. `before_rounded`:
     an undeclared rounding of the input that explains. `explanations`: faults that explain; None if nobody has looked.
+    `nearest`: where none does, how far the nearest goes, in words.
     """
 
     tally: Tally
@@ -27,6 +28,7 @@ class Evidence:
     within_worst_case: bool = False
     before_rounded: Format | None = None
     explanations: tuple[Explanation, ...] | None = None
+    nearest: str = ""
 
 
 class Decision(NamedTuple):

@@ -69,8 +69,9 @@ class Words:
         tally = evidence.tally
         if (element := tally.first_wrong) is None:
             return self._off(evidence)
+        cause = f"{_named(evidence)}: " if evidence.explanations else ""
         return (
-            f"after at {self.at(element)}: expected {element.expected:.9g}, found {element.recorded}; "
+            f"{cause}after at {self.at(element)}: expected {element.expected:.9g}, found {element.recorded}; "
             f"{_of(tally.wrong, tally.judged)} are NaN or infinite where the reference is not"
         )
 
@@ -96,8 +97,7 @@ class Words:
         return f"a correct norm that sums {order} explains it; {self._worst(evidence.tally)}"
 
     def _cannot_tell(self, evidence: Evidence) -> str:
-        named = ", ".join(each.name for each in evidence.explanations or ())
-        return f"cannot tell from {named}: {self._order(evidence)}"
+        return f"cannot tell from {_named(evidence)}: {self._order(evidence)}"
 
     def _another_chain(self, evidence: Evidence) -> str:
         if evidence.other_chain is not None:
@@ -116,9 +116,11 @@ class Words:
 
     def _off(self, evidence: Evidence) -> str:
         tally = evidence.tally
+        cause = f"{_named(evidence)}: " if evidence.explanations else ""
+        nearest = f"; {evidence.nearest}" if evidence.nearest else ""
         if not tally.over:
-            return f"{self._cells(tally)}; {self._worst(tally)}"
-        return f"{_of(tally.over, tally.judged)} are off the reference; {self._worst(tally)}"
+            return f"{cause}{self._cells(tally)}; {self._worst(tally)}{nearest}"
+        return f"{cause}{_of(tally.over, tally.judged)} are off the reference; {self._worst(tally)}{nearest}"
 
     def _worst(self, tally: Tally) -> str:
         if (element := tally.worst) is None:
@@ -136,6 +138,12 @@ class Words:
             f"the first at {self.at(element)}: expected {element.low:.9g} to {element.high:.9g}, "
             f"found {element.recorded:.9g}"
         )
+
+
+def _named(evidence: Evidence) -> str:
+    """The first cause; where others explain as well, that they do."""
+    first, *others = [each.name for each in evidence.explanations or ()]
+    return f"{first}, or {' or '.join(others)} (this recording cannot tell them apart)" if others else first
 
 
 def _of(count: int, judged: int) -> str:
