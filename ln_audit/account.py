@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit.families.parameters import count
 from ln_audit.formats.dtypes import DTYPES
+from ln_audit.printable import without_secrets
 from ln_audit.report import CheckpointReport, NormReport, Parameters, SourceReport, TensorReport
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def source_report(source: Source) -> SourceReport:
     """What the source is and what reading from it cost so far."""
     used = tuple(source.used)
     return SourceReport(
-        source.spec,
+        without_secrets(source.spec),
         source.kind,
         source.identity,
         source.revision,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.candidates import norm_parameters, others, states
@@ -10,16 +10,13 @@ from ln_audit.core import Comparison, Norm, Place
 from ln_audit.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
 
     from ln_audit.checks.subject import Subject
-    from ln_audit.core import Checkpoint, Rows
+    from ln_audit.core import Checkpoint
     from ln_audit.demand import Demand
-    from ln_audit.diagnosis import Diagnosis
-    from ln_audit.numerics.compare import Diagnose
-    from ln_audit.numerics.judge import Hypothesis, Setting
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
 
@@ -75,7 +72,7 @@ def pairs(given: Given, subject: Subject) -> Iterator[Pair]:
     from ln_audit.recording import open_pair, open_recording
 
     recording = open_recording(given.path) if given.after is None else open_pair(given.path, given.after)
-    for key in recording.norms:
+    for key in _asked_for(recording, subject, given):
         if key:
             named = find(subject, key)
             if named is None:
@@ -85,13 +82,27 @@ def pairs(given: Given, subject: Subject) -> Iterator[Pair]:
             yield Pair(given, recording, key, chosen(subject, recording))
 
 
+def _asked_for(recording: Recording, subject: Subject, given: Given) -> Sequence[str]:
+    """The pairs to compare: all of them, or with --norm the one of that norm, which must then be there."""
+    demanded = subject.demand.norm
+    if demanded is None or given.packaged or "" in recording.norms:
+        return recording.norms
+    wanted = find(subject, demanded)
+    keys = [key for key in recording.norms if find(subject, key) == wanted]
+    if not keys:
+        raise RecordingError(
+            f"{recording.name}: expected a recording of {demanded}, found {', '.join(recording.norms[:5])}"
+        )
+    return keys
+
+
 def chosen(subject: Subject, recording: Recording) -> Norm:
     """The norm of a recording that holds one pair: --norm, else what the recording says, else the final norm.
 
     Raises `UsageError` when --norm names no norm or is needed, `RecordingError` when the recording names an unknown one.
     """
     demanded = subject.demand.norm
-    if demanded is not None:
+    if demanded is not None and recording.name != packaged_name(subject):
         norm = find(subject, demanded)
         if norm is None:
             raise UsageError(f"--norm {demanded}: expected a norm of the target, found none of that name")
@@ -161,17 +172,30 @@ def find(subject: Subject, name: str) -> Norm | None:
     return next((norm for norm in subject.norms if norm.name in wanted), None)
 
 
+def packaged_name(subject: Subject) -> str | None:
+    """The file of the packaged recording, which is always of the final norm, whatever --norm says of the user's own."""
+    return None if subject.known is None else str(subject.known.recording)
+
+
 def recorded_epsilon(pair: Pair) -> Place | None:
-    """The epsilon that a recording says it was made with; None when it says none that is a number."""
-    try:
-        return Place(f"{pair.recording.name}: eps", float(pair.recording.metadata["eps"]))
-    except (KeyError, ValueError):
+    """The epsilon that a recording says it was made with, None when it says none. Raises `RecordingError` for no number."""
+    stated = pair.recording.metadata.get("eps")
+    if stated is None:
         return None
+    return Place(f"{pair.given.label}: eps", _number(pair.given.label, stated))
+
+
+def claims(pair: Pair) -> Iterator[tuple[str, str, str]]:
+    """What a recording says of its norm that is not what the target's is: (where, expected, found)."""
+    kind = pair.recording.metadata.get("kind")
+    if kind is not None and kind != pair.norm.kind:
+        yield f"{pair.given.label}: kind", pair.norm.kind, kind
 
 
 def compare(pair: Pair, subject: Subject) -> Comparison:
     """One recorded norm against the float64 reference, or the reason why that says nothing. Raises `RecordingError`."""
-    from ln_audit.numerics.compare import compare as against_reference
+    from ln_audit.diagnosis import compare as diagnosed
+    from ln_audit.resolving_power.resolve import resolve
 
     norm, demand, metadata = pair.norm, subject.demand, pair.recording.metadata
     parameters = norm_parameters(subject, norm)
@@ -179,14 +203,15 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
         return _undecided(
             pair, "no-parameters", f"{norm.name}: its gain, bias or epsilon is not known, so nothing was compared"
         )
-    other = _other_weights(metadata, norm, parameters)
+    digests = _digests_of(pair.recording)
+    other = _other_weights(digests, norm, parameters)
     if other is not None:
         return _undecided(
             pair, "other-weights", f"{pair.recording.name}: {other}", status="skip" if pair.given.packaged else "fail"
         )
     stated = demand.output_dtype or metadata.get("output_dtype")
-    rows = pair.recording.rows(pair.key)
-    return against_reference(
+    rows, rounded = pair.recording.rows(pair.key), demand.before_rounded or metadata.get("before_rounded")
+    comparison = diagnosed(
         rows,
         parameters,
         norm=norm.name,
@@ -194,23 +219,26 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
         provenance=pair.given.provenance,
         output_dtype=stated,
         output_dtype_source="given by the caller" if demand.output_dtype else "stated by the recording",
-        before_rounded=demand.before_rounded or metadata.get("before_rounded"),
+        before_rounded=rounded,
         packaged=pair.given.packaged,
-        diagnose=_diagnosis(pair, subject, rows, parameters),
+        others=lambda: others(subject, norm),
+        states=lambda: states(pair.recording, pair.key),
     )
+    # What was read is asked about; a pass is no reason to read more.
+    read = others if not subject.unread() else lambda *_: ()
+    comparison = replace(comparison, notes=tuple(_notes(pair, rounded)), weights="same" if digests else "unknown")
+    return resolve(comparison, rows, parameters, before_rounded=rounded, others=lambda: read(subject, norm))
 
 
-def _diagnosis(pair: Pair, subject: Subject, rows: Rows, parameters: NormParameters) -> Diagnose:
-    """Looks for the cause when it is asked: only then are the other norms read and the hidden states opened."""
-
-    def diagnose(setting: Setting, honest: Hypothesis) -> Diagnosis:
-        from ln_audit.diagnosis import diagnose
-        from ln_audit.diagnosis.hypothesis import Suspect
-
-        seen = states(pair.recording, pair.key)
-        return diagnose(Suspect(pair.norm.name, parameters, setting, rows, others(subject, pair.norm), seen), honest)
-
-    return diagnose
+def _notes(pair: Pair, rounded: str | None) -> Iterator[str]:
+    """What a reader should know of how the comparison was made."""
+    metadata = pair.recording.metadata
+    if rounded is not None:
+        says = ", as it says" if metadata.get("before_rounded") else ""
+        yield f"bounds widened: `before` was rounded to {rounded} after the norm had read it{says}"
+    if metadata.get("model") and not pair.given.packaged:
+        revision = f" at {metadata['revision']}" if metadata.get("revision") else ""
+        yield f"says that it was recorded from {metadata['model']}{revision}"
 
 
 def _undecided(pair: Pair, finding: str, message: str, status: str = "skip") -> Comparison:
@@ -232,12 +260,25 @@ def _other_weights(metadata: Mapping[str, str], norm: Norm, parameters: NormPara
         if not stated or values is None:
             continue
         honest = _digests(values, offset)
-        if stated not in honest:
+        if stated.lower() not in honest:
             return (
                 f"{role}_value_sha256: expected {str(honest[0])[:12]}… ({norm.name} of the target), found {stated[:12]}…:"
                 " recorded with other weights"
             )
     return None
+
+
+def _digests_of(recording: Recording) -> Mapping[str, str]:
+    """The digests of gain and bias that a recording states, or those of the gain and bias that it holds."""
+    from ln_audit.numerics.parameters import value_sha256
+
+    found = {key: value for key, value in recording.metadata.items() if key.endswith("_value_sha256")}
+    for role in ("gain", "bias"):
+        values = None if f"{role}_value_sha256" in found else recording.array(role)
+        digest = None if values is None else value_sha256(values, 0.0)
+        if digest is not None:
+            found[f"{role}_value_sha256"] = digest
+    return found
 
 
 def _digests(values: np.ndarray[Any, Any], offset: float) -> list[str | None]:
@@ -246,4 +287,5 @@ def _digests(values: np.ndarray[Any, Any], offset: float) -> list[str | None]:
     from ln_audit.numerics.parameters import value_sha256
 
     narrow = [FORMATS[name].round(float64(values)) for name in ("bfloat16", "float16")]
-    return [value_sha256(values, offset), *(value_sha256(cast, offset) for cast in narrow)]
+    offsets = dict.fromkeys((offset, 0.0))  # a recording may hold the gain as stored or as used
+    return [value_sha256(form, each) for each in offsets for form in (values, *narrow)]

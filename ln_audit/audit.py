@@ -13,6 +13,7 @@ from ln_audit.families import contract, known, recognise
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.formats.config import read_config
 from ln_audit.formats.dtypes import DTYPES
+from ln_audit.printable import without_secrets
 from ln_audit.report import Failure, Report, SourceReport
 from ln_audit.sources import SOURCES, open_source
 from ln_audit.sources.settings import Settings
@@ -121,10 +122,13 @@ def _carried_steps(source: Source, path: str, demand: Demand) -> Iterator[Subjec
 
 
 def _read(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subject]:
-    """One artifact without its recordings: its header, what it promises, its values."""
+    """One artifact without its recordings: its header, what it is, what it promises, its values."""
     checkpoint = read_checkpoint(source, artifact)
     config = read_config(source, demand.config)
-    subject = Subject(source.identity, source.revision, checkpoint, config, None, None, (), demand)
+    own = None if demand.config is None else read_config(source)
+    subject = Subject(source.identity, source.revision, checkpoint, config, None, None, (), demand, own_config=own)
+    yield subject
+    subject = _identified(subject)
     yield subject
     subject = _promised(subject)
     yield subject
@@ -137,31 +141,44 @@ def _compared(subject: Subject, recordings: Iterable[agreement.Given]) -> Iterat
     for given in recordings:
         for pair in agreement.pairs(given, subject):
             subject = _with_values(subject, (pair.norm,))
-            epsilon = agreement.recorded_epsilon(pair)
             comparison = agreement.compare(pair, subject)
-            if epsilon is not None and comparison.finding != "other-weights":
-                subject = replace(subject, recorded=(*subject.recorded, (pair.norm.name, epsilon)))
             subject = replace(subject, comparisons=(*subject.comparisons, comparison))
+            if comparison.finding != "other-weights":
+                subject = _with_claims(subject, pair)
             yield subject
 
 
-def _promised(subject: Subject) -> Subject:
-    """The subject with its family and the norms it promises, or with candidates where the family is unknown."""
-    demand, checkpoint, config = subject.demand, subject.checkpoint, subject.config
+def _with_claims(subject: Subject, pair: agreement.Pair) -> Subject:
+    """The subject with what a recording of its weights says of its norm."""
+    epsilon = agreement.recorded_epsilon(pair)
+    if epsilon is not None:
+        told = (pair.norm.name, epsilon)
+        # What was published with these weights is right, and the artifact that says otherwise is not.
+        recorded = (told, *subject.recorded) if pair.given.packaged else (*subject.recorded, told)
+        subject = replace(subject, recorded=recorded)
+    return replace(subject, claims=(*subject.claims, *agreement.claims(pair)))
+
+
+def _identified(subject: Subject) -> Subject:
+    """The subject with its family, given or recognised; as it was where nothing that we know fits."""
+    demand = subject.demand
     if demand.family is not None:
         family = recognise.given(demand.family)
-        found = (family, Recognised(family.name, "given by the caller"))
-    else:
-        found_or_none = recognise.identify(checkpoint, config)
-        if found_or_none is None:
-            if demand.norm is not None and demand.kind is not None:
-                return replace(subject, norms=contract.described(checkpoint, demand))
-            listed = tuple(recognise.candidates(checkpoint, config))
-            return replace(subject, norms=contract.by_graph(checkpoint, config, demand), candidates=listed)
-        found = found_or_none
-    family, recognised = found
+        return replace(subject, family=family, recognised=Recognised(family.name, "given by the caller"))
+    found = recognise.identify(subject.checkpoint, subject.config)
+    return subject if found is None else replace(subject, family=found[0], recognised=found[1])
+
+
+def _promised(subject: Subject) -> Subject:
+    """The subject with the norms it must have; where the family is unknown, with those that it or the caller describes."""
+    demand, checkpoint, config, family = subject.demand, subject.checkpoint, subject.config, subject.family
+    if family is None:
+        if demand.norm is not None and demand.kind is not None:
+            return replace(subject, norms=contract.described(checkpoint, config, demand))
+        listed = tuple(recognise.candidates(checkpoint, config))
+        return replace(subject, norms=contract.by_graph(checkpoint, config, demand), candidates=listed)
     norms = contract.contract(family, config, checkpoint, demand)
-    subject = replace(subject, family=family, recognised=recognised, norms=norms, known=known.known(family, norms))
+    subject = replace(subject, norms=norms, known=known.known(family, norms))
     if demand.norm is not None and agreement.find(subject, demand.norm) is None:
         raise UsageError(f"--norm {demand.norm}: expected a norm of {family.name}, found none of that name")
     return subject
@@ -175,7 +192,7 @@ def _with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
     names = [
         name
         for norm in norms
-        for name in norm.tensors
+        for name in (*norm.tensors, *(other for _, other in norm.copies))
         if name in tensors and name not in subject.values and _readable(tensors[name])
     ]
     if not names:
@@ -197,7 +214,8 @@ def _unopened(target: str) -> SourceReport:
     kind: SourceKind = next(
         (kind for kind, module in zip(kinds, SOURCES, strict=True) if module.accepts(target)), "local"
     )
-    return SourceReport(target, kind, target, None, (), 0, 0)
+    told = without_secrets(target)
+    return SourceReport(told, kind, told, None, (), 0, 0)
 
 
 def failure(error: LnAuditError) -> Failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -127,7 +128,7 @@ def explain(rule: opt.RuleName = None) -> None:
     """What does a rule check, why, and how is it mended? Without a rule: the formula, one worked token, the rules."""
     from ln_audit.explain import overview, rule_document
 
-    typer.echo(overview() if rule is None else rule_document(rule), nl=False)
+    output.emit(overview() if rule is None else rule_document(rule))
 
 
 @app.command(cls=Plain)
@@ -144,11 +145,13 @@ def trace(
     from ln_audit.tracing import traced
 
     demand = Demand(norm=norm, config=config, family=family, revision=revision, offline=offline, values="final")
-    typer.echo(traced(recording, target, demand), nl=False)
+    output.emit(traced(recording, target, demand))
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the program; the one place where an exception becomes an exit code."""
+    if arguments:
+        os.environ.pop("_LN_AUDIT_COMPLETE", None)  # a shell asks for completions without a command; nothing else may
     try:
         code = app(args=list(arguments), prog_name="ln-audit", standalone_mode=False)
     except typer.TyperException as error:
@@ -160,8 +163,6 @@ def main(arguments: Sequence[str]) -> int:
         return output.rejected(arguments, error, 3)
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        return output.closed_pipe()
     except Exception as error:  # noqa: BLE001
         return output.bug(arguments, error)
     return int(code or 0)

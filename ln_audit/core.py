@@ -103,8 +103,7 @@ class TensorInfo:
 class Stored:
     """One tensor's bytes exactly as they are stored. Decoding is a separate step: digests and ULPs need the bytes.
 
-    `exact` is False where the container holds a quantized form and `data` are its dequantized values: the stored bytes then
-    have no digest.
+    `exact` is False where the container is quantized and `data` are its dequantized values: nothing has a digest then.
     """
 
     dtype: str
@@ -195,6 +194,7 @@ class Norm:
     bias_optional: bool = False  # the family allows the bias to be absent; the loader then starts it at zero
     misnamed: tuple[tuple[str, str], ...] = ()  # (name found, name that the loader expects)
     promised: str = ""  # what the family calls it, whatever the container does
+    copies: tuple[tuple[str, str], ...] = ()  # (tensor taken, another that a loader may take for it)
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -268,8 +268,7 @@ class Explanation:
 class Comparison:
     """One recording against the float64 reference of one norm. A comparison is evidence; checks make findings of it.
 
-    `finding` is a short stable name of what was found: `agrees`, `off-reference`, `summation-order`,
-    `another-rounding-chain`, `unexplained`, `nonfinite-input`, `nothing-judged`, `other-weights`, ….
+    `finding` is a short stable name of what was found: `agrees`, `off-reference`, `summation-order`, `unexplained`, ….
     """
 
     norm: str
@@ -293,5 +292,9 @@ class Comparison:
     worst: Worst | None = None
     explained_by: tuple[Explanation, ...] = ()
     cannot_tell: tuple[Mapping[str, Any], ...] = ()
+    can_tell: tuple[Mapping[str, Any], ...] = ()
+    smallest_changes: tuple[Mapping[str, Any], ...] = ()  # relative changes of gains and biases that are seen
+    degenerate: tuple[str, ...] = ()  # why the rows show next to nothing
     notes: tuple[str, ...] = ()
+    weights: Literal["same", "unknown"] = "unknown"  # by the digests that the recording carries
     packaged: bool = False  # ours, not the user's: skipping it is no gap of the user's own evidence

@@ -15,14 +15,16 @@ The way out, where there is one, goes into `hint`.
 
 from __future__ import annotations
 
+from ln_audit.printable import one_line
+
 
 class LnAuditError(Exception):
     """Root of every error that ln-audit raises on purpose; `hint` is the way out, or empty."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = one_line(message)
+        self.hint = one_line(hint)
+        super().__init__(self.message)
 
     @property
     def kind(self) -> str:

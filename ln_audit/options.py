@@ -95,12 +95,17 @@ Verbose = Annotated[bool, _option("--verbose", "Every finding on a line of its o
 NoColor = Annotated[bool, _option("--no-color", "No colour (NO_COLOR does the same).", None, _OUT)]
 
 
+_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")  # of a switch in the environment
+
+
 class _AsTyped:
     """Values as the shell gave them. typer 0.29 imports pydantic (a third of a whole run) to turn strings into strings."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002 - typer's signature
         if param.type_descriptor.annotation is bool and isinstance(value, str):
-            return value.lower() in ("1", "true", "yes", "on")
+            if value.lower() not in (*_ON, *_OFF):
+                raise UsageError(f"{param.name}: expected one of {', '.join((*_ON, *_OFF))}, found {value!r}")
+            return value.lower() in _ON
         return value
 
 
@@ -152,7 +157,7 @@ def check(demand: Demand, targets: Sequence[str]) -> None:
     """Raise `UsageError` for a call that contradicts itself, before anything is opened."""
     from ln_audit import policy
 
-    policy.refuse_policy_files(Path.cwd())
+    policy.refuse_policy_files(".")
     policy.required(demand.require)
     _check_values(demand)
     _check_targets(demand, targets)
@@ -178,7 +183,11 @@ def _check_values(demand: Demand) -> None:
 def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
     """What belongs to one target needs one; a recording that carries its own norm needs none."""
     if not targets and (not demand.recordings or demand.before is not None):
-        raise UsageError("expected a target, or a recording that carries its own norm, found neither")
+        raise UsageError("targets: expected a target, or a recording that carries its own norm, found neither alone")
+    carried = {"--family": demand.family, "--config": demand.config, "--full": demand.full, "--norm": demand.norm}
+    unused = [option for option, value in carried.items() if value and not targets]
+    if unused:
+        raise UsageError(f"{unused[0]}: expected a target that it applies to, found none")
     single = {
         "--recording": demand.recordings,
         "--before": demand.before,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import os
 import sys
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ln_audit import reports
-from ln_audit.errors import LnAuditError, UsageError
+from ln_audit.errors import LnAuditError, SourceError, UsageError
 from ln_audit.report import Failure, Report
 from ln_audit.reports.document import Run, exit_code
 
@@ -49,30 +52,61 @@ class Writer:
         for report_format, path in self.files:
             _write_file(path, report_format.render(run))
         if self.shown.NAME != "text":
-            sys.stdout.write(self.shown.render(run))
+            emit(self.shown.render(run))
         else:
             from ln_audit.reports import text as plain_text
 
             told = text(run) if text is not None else plain_text.write(run, quiet=self.quiet, verbose=self.verbose)
-            sys.stdout.write(coloured(told) if self.colour else told)
-        sys.stdout.flush()
+            emit(coloured(told) if self.colour else told)
         return run.exit_code
 
 
-def _write_file(path: Path, content: str) -> None:
-    """Whole or not at all: a reader never sees half a report under the final name."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+def emit(text: str) -> None:
+    """Write to standard output, whatever characters its encoding lacks. Raises `SourceError` when nobody can read it.
+
+    A report that could not be delivered is no pass: that is exit 3, and a reader that left (`| head`) is no bug of ours.
+    """
+    if sys.stdout is None:
+        raise SourceError("standard output: expected it open, found it closed")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a console without ✓ shows ? instead
     try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        told = error.strerror if isinstance(error, OSError) else str(error)
+        with contextlib.suppress(OSError, ValueError):  # or the interpreter tries once more at its end, and exits 120
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SourceError(f"standard output: expected to write the report, found: {told}") from error
+
+
+def _write_file(path: Path, content: str) -> None:
+    """Whole or not at all: a reader never sees half a report under the final name.
+
+    What exists and is no ordinary file (a device, a pipe) is written to, never replaced; a link keeps its place.
+    """
+    draft: Path | None = None
+    try:
+        target = path.resolve(strict=False)
+        if target.exists() and not target.is_file():
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "a directory")
+            target.write_text(content, encoding="utf-8")
+            return
+        draft = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
         draft.write_text(content, encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UsageError(f"--output {path}: expected a file that can be written, found: {error.strerror}") from error
+        draft.replace(target)
+    except (OSError, ValueError, RuntimeError) as error:
+        if draft is not None:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+        told = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"--output {path}: expected a file that can be written, found: {told}") from error
 
 
-def on_terminal(stream: TextIO) -> bool:
+def on_terminal(stream: TextIO | None) -> bool:
     """Whether a person is looking."""
-    return stream.isatty()
+    return stream is not None and stream.isatty()
 
 
 def coloured(text: str) -> str:
@@ -87,28 +121,33 @@ def coloured(text: str) -> str:
 def rejected(arguments: Sequence[str], error: LnAuditError, code: int) -> int:
     """Say why there is no report: one line on standard error, and the JSON document where JSON was asked for."""
     hint = f"\n  → {error.hint}" if error.hint else ""
-    sys.stderr.write(f"ln-audit: {error.message}{hint}\n")
+    complain(f"ln-audit: {error.message}{hint}\n")
     if _asked_for_json(arguments):
         run = Run((), code, Failure(error.kind, error.message, error.hint))
-        sys.stdout.write(reports.find("json").render(run))
+        with contextlib.suppress(SourceError):  # nobody reads it; the exit code still says so
+            emit(reports.find("json").render(run))
     return code
+
+
+def complain(text: str) -> None:
+    """Write to standard error; where that is closed too there is nobody to tell."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(
+                text.encode(sys.stderr.encoding or "utf-8", "replace").decode(sys.stderr.encoding or "utf-8")
+            )
+            sys.stderr.flush()
 
 
 def bug(arguments: Sequence[str], error: Exception) -> int:
     """Our own fault: the traceback and where to report it, exit 4."""
     import traceback
 
-    traceback.print_exc()
+    complain("".join(traceback.format_exception(error)))
     told = LnAuditError(
         f"a bug in ln-audit: {type(error).__name__}: {error}", hint="please report it with the lines above"
     )
     return rejected(arguments, told, BUG)
-
-
-def closed_pipe() -> int:
-    """The reader went away (`ln-audit … | head`): be silent, and never say that anything passed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 3
 
 
 def _asked_for_json(arguments: Sequence[str]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ln_audit import checks
@@ -10,7 +12,6 @@ from ln_audit.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from ln_audit.report import Finding
 
@@ -38,16 +39,26 @@ def _held(finding: Finding, require: frozenset[str], *, strict: bool) -> Finding
     return finding
 
 
-def refuse_policy_files(folder: Path) -> None:
+def refuse_policy_files(folder: str) -> None:
     """Raise `UsageError` if the working directory holds a policy: this version reads none, and ignoring one would weaken a gate."""
-    if (folder / "ln-audit.toml").exists():
-        raise UsageError(
-            "ln-audit.toml: expected no policy file, found one",
-            hint="this version reads no policy: use --require and --strict",
-        )
-    project = folder / "pyproject.toml"
-    if project.is_file() and b"[tool.ln-audit" in project.read_bytes():
-        raise UsageError(
-            "pyproject.toml: expected no [tool.ln-audit], found one",
-            hint="this version reads no policy: use --require and --strict",
-        )
+    hint = "this version reads no policy: use --require and --strict"
+    if os.path.lexists(os.path.join(folder, "ln-audit.toml")):  # noqa: PTH118 - a folder that is gone has no Path
+        raise UsageError("ln-audit.toml: expected no policy file, found one", hint=hint)
+    if _has_policy(os.path.join(folder, "pyproject.toml")):  # noqa: PTH118
+        raise UsageError("pyproject.toml: expected no [tool.ln-audit], found one", hint=hint)
+
+
+def _has_policy(project: str) -> bool:
+    """Whether a pyproject.toml has a table for us; one that cannot be read might, and is refused."""
+    if not os.path.lexists(project):
+        return False
+    try:
+        text = Path(project).read_bytes()
+        if b"ln-audit" not in text and b"\\u" not in text:  # what most projects cost: one search
+            return False
+        import tomllib
+
+        tool = tomllib.loads(text.decode()).get("tool", {})
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"pyproject.toml: expected TOML that can be read for a policy, found: {error}") from error
+    return isinstance(tool, dict) and "ln-audit" in tool

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
+
+from ln_audit.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,19 +37,25 @@ class Rule:
 
     def passed(self, subject: str, message: str, **evidence: float | str | None) -> Finding:
         """The subject is what it should be."""
-        return Finding(self.id, self.name, "pass", subject, message, evidence=evidence)
+        return self._finding("pass", subject, message, "", evidence)
 
     def failed(self, subject: str, message: str, reason: str = "", **evidence: float | str | None) -> Finding:
         """The subject is wrong; `reason` is the likely cause and the way out."""
-        return Finding(self.id, self.name, "fail", subject, message, reason, evidence)
+        return self._finding("fail", subject, message, reason, evidence)
 
     def warned(self, subject: str, message: str, reason: str = "", **evidence: float | str | None) -> Finding:
         """The subject is unusual; a person should look."""
-        return Finding(self.id, self.name, "warn", subject, message, reason, evidence)
+        return self._finding("warn", subject, message, reason, evidence)
 
     def skipped(self, subject: str, reason: str, *, required: bool = False) -> Finding:
         """The rule applies but was not decided."""
-        return Finding(self.id, self.name, "skip", subject, "not decided", reason, required=required)
+        return replace(self._finding("skip", subject, "not decided", reason, {}), required=required)
+
+    def _finding(
+        self, status: Status, subject: str, message: str, reason: str, evidence: Mapping[str, float | str | None]
+    ) -> Finding:
+        """Names from a checkpoint stand in all of these: each is one line, whatever the name holds."""
+        return Finding(self.id, self.name, status, one_line(subject), one_line(message), one_line(reason), evidence)
 
 
 class Verdict(IntEnum):

@@ -42,7 +42,8 @@ def assert_norm(
     `before`, `after`: NumPy arrays or torch tensors (bfloat16 too) of one shape `[..., d, ...]`, d along `axis`; `gain`,
     `bias`: `[d]` or None. `kind` is layer_norm or rms_norm, `weight_offset` what is added to the gain (1 for Gemma's and
     LayerNorm1p's), `output_dtype` the dtype the kernel stores (float32, bfloat16, float16, float64), inferred if not
-    given. Returns the comparison; a summation order or a rounding chain that is unusual but right passes.
+    given. Returns the comparison; a summation order or a rounding chain that is unusual but right passes. What these arrays
+    could not have shown is in its `cannot_tell`: a pass says nothing of it.
 
     Raises `AssertionError` with the cause in its message, also when nothing could be judged; `UsageError` for arguments
     that fit no norm; `RecordingError` for arrays that do not fit each other.
@@ -81,6 +82,7 @@ def compare_arrays(
     from ln_audit.diagnosis import compare
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.numerics.reference import NORMS
+    from ln_audit.resolving_power.resolve import resolve
 
     if kind not in NORMS:
         raise UsageError(f"kind: expected {' or '.join(NORMS)}, found {kind!r}")
@@ -92,7 +94,8 @@ def compare_arrays(
     rows = ArrayRows(_last(x, axis), _last(y, axis))
     vectors = [None if values is None else _array(values, name) for name, values in (("gain", gain), ("bias", bias))]
     parameters = NormParameters(kind, vectors[0], vectors[1], eps, weight_offset)
-    return compare(rows, parameters, norm=kind, recording="after", provenance="arrays", output_dtype=output_dtype)
+    found = compare(rows, parameters, norm=kind, recording="after", provenance="arrays", output_dtype=output_dtype)
+    return resolve(found, rows, parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ def carried(recording: Recording) -> NormParameters | None:
 
 def _of_target(target: str, demand: Demand, recording: Recording) -> NormParameters | None:
     """The parameters of the target's norm that the recording belongs to."""
-    from ln_audit.agreement import chosen, norm_parameters
+    from ln_audit.agreement import chosen
+    from ln_audit.candidates import norm_parameters
 
     subject = promised(target, replace(demand, values="all" if demand.norm else "final"))
     return norm_parameters(subject, chosen(subject, recording))

@@ -3,9 +3,8 @@
     python scripts/make_known_values.py [DEST]      # default: ln_audit/families/data/known/gpt2-small.json
 
 Reads ../shared/real/gpt2-small beside the checkout (facts.json, norms.safetensors) and holds the two against each
-other. `fold` is, for each float32 element, the XOR of its four stored bytes. It gives no value away, but any flipped
-bit changes it, so a reader can count how many elements of a tensor differ from the published ones: exactly for single
-flipped bits, and for unrelated values all but one in 256 of them.
+other. `fold` is one check byte per float32 element (`families.known.folded`): it gives no value away, and counts how many
+elements of a tensor differ from the published ones.
 """
 
 from __future__ import annotations
@@ -16,26 +15,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from safetensors.numpy import load_file
 
 _ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(_ROOT))
+
+from ln_audit.families.known import folded  # noqa: E402
+
 _REAL = _ROOT.parent / "shared" / "real" / "gpt2-small"
 _FACTS = ("repo", "revision", "file", "size", "sha256", "parameters")
 
 
-def fold(values: np.ndarray[Any, Any]) -> str:
-    """One byte per element as hex: the XOR of the element's four little-endian bytes."""
-    stored = values.astype("<f4").view(np.uint8).reshape(-1, 4)  # [d, 4]
-    return bytes(np.bitwise_xor.reduce(stored, axis=1)).hex()
-
-
-def known(name: str, fact: dict[str, Any], values: np.ndarray[Any, Any]) -> dict[str, Any]:
+def known(name: str, fact: dict[str, Any], values: Any) -> dict[str, Any]:
     """Digests and fold of one tensor. Raises `ValueError` where values and facts disagree."""
     digest = hashlib.sha256(values.astype("<f4").tobytes()).hexdigest()
     if digest != fact["sha256"]:
         raise ValueError(f"{name}: expected sha256 {fact['sha256']}, found {digest}")
-    return {"sha256": digest, "crc32c": fact["crc32c"], "fold": fold(values)}
+    return {"sha256": digest, "crc32c": fact["crc32c"], "fold": folded(values.astype("<f4").tobytes()).hex()}
 
 
 def main(dest: Path) -> None:

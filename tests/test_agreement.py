@@ -17,7 +17,7 @@ RUN = str(FIXTURES / "good" / "gpt2-recorded" / "run.safetensors")
 
 
 def recording(**metadata):
-    return SimpleNamespace(name="run", metadata=metadata, norms=("",))
+    return SimpleNamespace(name="run", metadata=metadata, norms=("",), array=lambda _: None)
 
 
 def test_the_order_is_the_users_recordings_then_ours():
@@ -97,11 +97,43 @@ def test_an_optional_bias_that_is_missing_counts_as_none():
     assert parameters.bias is None
 
 
-@pytest.mark.parametrize(
-    ("metadata", "place"), [({"eps": "1e-06"}, Place("run: eps", 1e-6)), ({"eps": "small"}, None), ({}, None)]
-)
+@pytest.mark.parametrize(("metadata", "place"), [({"eps": "1e-06"}, Place("run: eps", 1e-6)), ({}, None)])
 def test_the_epsilon_that_a_recording_states(metadata, place):
     assert agreement.recorded_epsilon(pair(subject(WHOLE, norm()), **metadata)) == place
+
+
+def test_an_epsilon_that_is_no_number_makes_a_recording_unusable():
+    with pytest.raises(RecordingError, match="run: eps: expected a number, found 'small'"):
+        agreement.recorded_epsilon(pair(subject(WHOLE, norm()), eps="small"))
+
+
+def test_a_recording_of_another_kind_says_so():
+    assert list(agreement.claims(pair(subject(WHOLE, norm()), kind="rms_norm"))) == [
+        ("run: kind", "layer_norm", "rms_norm")
+    ]
+    assert list(agreement.claims(pair(subject(WHOLE, norm()), kind="layer_norm"))) == []
+
+
+def test_an_upper_case_digest_is_the_same_digest():
+    made = subject(WHOLE, norm())
+    parameters = agreement.norm_parameters(made, norm())
+    assert parameters is not None
+    digest = hashlib.sha256(WHOLE["ln_f.weight"].tobytes()).hexdigest().upper()
+    assert agreement._other_weights({"gain_value_sha256": digest}, norm(), parameters) is None
+
+
+def test_a_recording_that_lacks_the_norm_that_was_asked_for_is_unusable(tmp_path):
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    rows = np.ones((2, 4), np.float32)
+    save_file({"h.0.ln_1/before": rows, "h.0.ln_1/after": rows}, tmp_path / "run.safetensors")
+    made = subject(
+        WHOLE, norm("h.0.ln_1"), norm(), demand=Demand(norm="ln_f", recordings=(str(tmp_path / "run.safetensors"),))
+    )
+    (given,) = agreement.given(made, None)
+    with pytest.raises(RecordingError, match="expected a recording of ln_f, found h.0.ln_1"):
+        list(agreement.pairs(given, made))
 
 
 def test_a_recording_of_a_norm_that_the_target_does_not_have():

@@ -17,13 +17,14 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Low to high. A module imports its own layer and lower ones only.
 LAYERS = [
-    {"ln_audit", "core", "errors", "report", "demand"},
+    {"ln_audit", "core", "errors", "report", "demand", "printable"},
     {"numerics"},
     {"sources"},
     {"formats"},
     {"families"},
     {"recording"},
     {"diagnosis"},
+    {"resolving_power"},
     {"checks", "testing"},
     {"agreement", "candidates", "policy", "account"},
     {"audit"},
@@ -74,7 +75,10 @@ def test_imports_only_point_down(path):
     assert upward == set()
 
 
-@pytest.mark.parametrize("folder", ["sources", "formats", "families", "recording", "diagnosis", "checks", "reports", "numerics"])
+@pytest.mark.parametrize(
+    "folder",
+    ["sources", "formats", "families", "recording", "diagnosis", "resolving_power", "checks", "reports", "numerics"],
+)
 def test_no_module_imports_from_its_own_packages_init(folder):
     names = {path.stem for path in (PACKAGE / folder).glob("*.py")}
     for path in (PACKAGE / folder).glob("*.py"):
@@ -111,7 +115,7 @@ RULES = {
     "LN001": "missing-norm", "LN002": "wrong-shape", "LN003": "unexpected-norm", "LN004": "wrong-name",
     "LN005": "parameter-count", "LN006": "shard-index", "LN007": "stored-dtype", "LN008": "wrong-epsilon",
     "LN009": "wrong-convention", "LN101": "not-finite", "LN102": "zero-gain", "LN103": "untrained",
-    "LN107": "known-values", "LN201": "off-reference", "LN203": "other-weights", "LN301": "differs-from-source",
+    "LN107": "known-values", "LN201": "off-reference", "LN202": "resolving-power", "LN203": "other-weights", "LN301": "differs-from-source",
     "LN302": "lock-mismatch",
 }  # fmt: skip
 

@@ -151,11 +151,84 @@ def test_reports_go_to_files_too_whole_or_not_at_all(tmp_path):
     )
 
 
-def test_a_reader_that_goes_away_is_no_pass():
-    shell = f"set -o pipefail; {' '.join(MODULE)} verify {'sample ' * 60} | head -c 100 > /dev/null; exit ${{PIPESTATUS[0]}}"
-    made = run("bash", "-c", shell)
-    assert made.returncode in (0, 3)  # 0 only when everything had been written before the reader left
-    assert "Traceback" not in made.stderr
+def test_a_report_that_cannot_be_delivered_is_no_pass_and_no_fail(tmp_path):
+    for shape in ("text", "json"):
+        full = run("bash", "-c", f"{' '.join(MODULE)} verify sample --format {shape} > /dev/full")
+        assert (full.returncode, "Traceback" in full.stderr) == (3, False), shape
+        assert full.stderr.startswith("ln-audit: standard output: expected to write the report, found: ")
+        closed = run("bash", "-c", f"{' '.join(MODULE)} verify sample --format {shape} >&-")
+        assert closed.returncode == 3, shape
+    silent = run("bash", "-c", f"{' '.join(MODULE)} verify sample --nonsense 2>&-")
+    assert (silent.returncode, silent.stdout) == (2, "")
+    gone = run(
+        "bash",
+        "-c",
+        f"set -o pipefail; {' '.join(MODULE)} verify {'sample ' * 10} --format json | head -c 10 > /dev/null; exit ${{PIPESTATUS[0]}}",
+    )
+    assert (gone.returncode, "Traceback" in gone.stderr) == (3, False)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin1", "utf-8"])
+def test_a_console_without_our_characters_still_gets_the_report(encoding):
+    for command in (
+        ["verify", "sample"],
+        ["explain"],
+        ["trace", str(FIXTURES / "recordings" / "prenorm-stack.safetensors")],
+    ):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("LN_AUDIT_", "HF_"))}
+        made = subprocess.run(
+            [*MODULE, *command],
+            env=clean | {"PYTHONIOENCODING": encoding},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert (made.returncode, made.stderr) == (0, b"")
+
+
+def test_devices_and_links_keep_their_place(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    with subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE, text=True) as reader:
+        assert run(*SCRIPT, "verify", "sample", "--output", f"json={tmp_path / 'pipe'}").returncode == 0
+        out, _ = reader.communicate(timeout=20)
+    assert json.loads(out)["verdict"] == "pass"
+    assert (tmp_path / "pipe").is_fifo()
+    assert run(*SCRIPT, "verify", "sample", "--output", f"json={tmp_path / 'link.json'}").returncode == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "real.json").read_text())["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("name", ["", ".", "/", "json=", "x" * 300, "none/r.json"])
+def test_a_name_that_cannot_be_written_is_a_wrong_call(name, tmp_path):
+    made = run(*SCRIPT, "verify", "sample", "--output", name, cwd=tmp_path)
+    assert (made.returncode, "Traceback" in made.stderr) == (2, False)
+
+
+def test_the_environment_cannot_open_the_gate():
+    bad = str(FIXTURES / "bad" / "LN101-not-finite")
+    for name, value in [
+        ("_LN_AUDIT_COMPLETE", "source_bash"),
+        ("_LN_AUDIT_COMPLETE", "complete_zsh"),
+        ("LN_AUDIT_STRICT", "0"),
+    ]:
+        assert run(*SCRIPT, "verify", bad, **{name: value}).returncode == 1
+    assert run(*SCRIPT, "verify", "sample", LN_AUDIT_OFFLINE="maybe").returncode == 2
+    completed = run(*SCRIPT, _LN_AUDIT_COMPLETE="complete_bash", COMP_WORDS="ln-audit ver", COMP_CWORD="1")
+    assert completed.stdout.split() == ["verify"]
+
+
+def test_passwords_and_signatures_of_a_url_are_not_repeated():
+    made = run(*SCRIPT, "verify", "https://user:PASSWORD@127.0.0.1:9/f.safetensors?sig=SECRET", "--format", "json")
+    assert made.returncode == 3
+    assert not {word for word in ("PASSWORD", "SECRET") if word in made.stdout + made.stderr}
+
+
+def test_escapes_from_a_file_do_not_reach_the_terminal(tmp_path):
+    made = run(*SCRIPT, "verify", "\x1b[31mred", "--format", "text")
+    assert made.returncode == 3
+    assert "\x1b" not in made.stdout + made.stderr
 
 
 def test_a_policy_file_in_the_working_directory_is_not_silently_ignored(tmp_path):

@@ -34,15 +34,31 @@ def test_strict_fails_warnings_and_says_so():
 
 
 @pytest.mark.parametrize(
-    ("file", "content"),
-    [("ln-audit.toml", ""), ("pyproject.toml", "[tool.ln-audit]\n"), ("pyproject.toml", "[tool.ln-audit.gate]\n")],
+    "content",
+    [
+        "[tool.ln-audit]\n",
+        "[tool.ln-audit.gate]\n",
+        "[ tool . ln-audit ]\n",
+        '[tool."ln-audit"]\n',
+        "tool.ln-audit.strict = true\n",
+        "tool = { ln-audit = { strict = true } }\n",
+        '[tool."ln\\u002daudit"]\n',
+        "[tool.ln-audit\n",
+    ],
 )
-def test_a_policy_file_that_would_be_ignored_is_refused(tmp_path, file, content):
-    (tmp_path / file).write_text(content)
+def test_a_policy_that_would_be_ignored_is_refused_however_it_is_spelt(tmp_path, content):
+    (tmp_path / "pyproject.toml").write_text(content)
+    with pytest.raises(UsageError, match="pyproject.toml: expected "):
+        policy.refuse_policy_files(str(tmp_path))
+
+
+def test_a_policy_file_is_refused_even_as_a_dangling_link(tmp_path):
+    (tmp_path / "ln-audit.toml").symlink_to("nowhere")
     with pytest.raises(UsageError, match="found one"):
-        policy.refuse_policy_files(tmp_path)
+        policy.refuse_policy_files(str(tmp_path))
 
 
-def test_another_projects_pyproject_is_no_policy(tmp_path):
-    (tmp_path / "pyproject.toml").write_text("[tool.ruff]\n")
-    policy.refuse_policy_files(tmp_path)
+@pytest.mark.parametrize("content", ["[tool.ruff]\n", "[project]\nname = 'ln-audit'\n", "# [tool.ln-audit]\n"])
+def test_another_projects_pyproject_is_no_policy(tmp_path, content):
+    (tmp_path / "pyproject.toml").write_text(content)
+    policy.refuse_policy_files(str(tmp_path))

@@ -15,7 +15,7 @@ BIAS = (0.2 * RNG.standard_normal(64)).astype(np.float32)
 
 def layer_norm(x, gain=GAIN, bias=BIAS, eps=1e-5, ddof=0):
     centred = x - x.mean(-1, keepdims=True)
-    return (centred / np.sqrt(centred.var(-1, ddof=ddof, keepdims=True) + np.float32(eps)) * gain + bias).astype(
+    return (centred / np.sqrt(centred.var(-1, ddof=ddof, keepdims=True) + x.dtype.type(eps)) * gain + bias).astype(
         x.dtype
     )
 

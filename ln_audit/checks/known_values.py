@@ -18,6 +18,7 @@ import hashlib
 from math import prod
 from typing import TYPE_CHECKING
 
+from ln_audit.families.known import folded
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ def _same(stored: Stored, known: Known, name: str) -> bool:
 
 
 def _changed(stored: Stored, known: Known, name: str) -> list[int]:
-    """Channels whose check byte (XOR of the four stored bytes) differs; all of them when dtype or shape do. Never empty."""
+    """Channels whose check byte differs; all of them when dtype or shape do. Never empty: the digest does differ."""
     fold = bytes.fromhex(known.tensors[name]["fold"])
     if stored.dtype != "F32" or len(stored.data) != 4 * len(fold):
         return list(range(_size(stored)))
-    found = bytes(a ^ b ^ c ^ d for a, b, c, d in zip(*(stored.data[i::4] for i in range(4)), strict=True))
+    found = folded(stored.data)
     return [channel for channel, (a, b) in enumerate(zip(found, fold, strict=True)) if a != b] or [0]

@@ -29,7 +29,11 @@ RULE = Rule("LN001", "missing-norm")
 
 def check(subject: Subject) -> Iterator[Finding]:
     """One finding per norm; where the family is unknown, one skip that the verdict depends on."""
-    if not subject.norms or (subject.family is None and subject.candidates):
+    if not subject.norms and subject.family is not None:
+        yield RULE.skipped(
+            subject.checkpoint.files[0], "which norms it must have could not be worked out", required=True
+        )
+    elif not subject.norms or (subject.family is None and subject.candidates):
         yield RULE.skipped(subject.checkpoint.files[0], _unknown(subject), required=True)
     for norm in subject.norms:
         yield from _judge(norm, subject)

@@ -1,7 +1,7 @@
 """A sharded checkpoint's index does not describe its shards.
 
-What it does: compares the index's weight_map and total_size with what the shards' headers really hold. A norm tensor that
-two shards hold is read from both.
+What it does: compares the index's weight_map and total_size with what the shards' headers really hold. A norm
+tensor that two shards hold is read from both, where values are read.
 
 Why it matters: a loader follows the index. A tensor that is not where the index says is re-initialised or taken from
 another shard; two shards with different values make the result depend on the order of loading. A stale total_size is
@@ -34,7 +34,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     index = subject.checkpoint.index
     if index is None:
         return
-    found = [*_misplaced(index), *_doubled(subject, index)]
+    found = [*_misplaced(index), *_doubled(subject, index), *_unnamed(index)]
     if index.total_size is not None and index.total_size != index.actual_size:
         found.append(
             RULE.warned(
@@ -60,10 +60,23 @@ def _misplaced(index: ShardIndex) -> Iterator[Finding]:
         )
 
 
+def _unnamed(index: ShardIndex) -> Iterator[Finding]:
+    unnamed = [name for name in index.holders if name not in index.weight_map]
+    if unnamed:
+        more = f" and {len(unnamed) - 1:,} more" if len(unnamed) > 1 else ""
+        told = f"{index.file}: {unnamed[0]}{more}: expected in the index, found only in a shard"
+        yield RULE.warned(index.file, told, "a loader that follows the index leaves it out: write the index anew")
+
+
 def _doubled(subject: Subject, index: ShardIndex) -> Iterator[Finding]:
     promised = {name for _, name in subject.present()}
     doubled = [(name, shards) for name, shards in index.holders.items() if len(shards) > 1]
-    for name, shards in doubled[:_MOST_NAMED]:
+    doubled.sort(
+        key=lambda each: each[0] not in promised
+    )  # norms first: the listing is cut, the comparison must not be
+    for at, (name, shards) in enumerate(doubled):
+        if at >= _MOST_NAMED and name not in promised:
+            break
         both = " and ".join(shards)
         if name not in promised or name not in subject.values or subject.checkpoint.read_from is None:
             yield RULE.warned(

@@ -33,7 +33,9 @@ class Subject:
     arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = ()
     recorded: tuple[tuple[str, Place], ...] = ()  # (norm, epsilon) that recordings say they were made with
+    claims: tuple[tuple[str, str, str], ...] = ()  # (where, expected, found): what recordings say of their norm
     known: Known | None = None
+    own_config: Config | None = None  # the artifact's own, where the caller gave another
     candidates: tuple[str, ...] = ()  # what could be a norm, where the family is unknown
 
     def present(self) -> Iterator[tuple[Norm, str]]:

@@ -1,7 +1,7 @@
 """A norm tensor is there that the model, as its config describes it, does not have.
 
-What it does: looks for tensors named like the family's block norms in layers beyond the configured depth, and for a bias
-in a family whose norms have none.
+What it does: looks for tensors named like the family's block norms in layers beyond the configured depth, for a bias in a
+family whose norms have none, and for a norm that is there twice, under two names that a loader accepts.
 
 Why it matters: loaders drop what they do not expect. If the config says 11 layers and the file holds 12, the last layer is
 silently cut off; a bias on an RMSNorm is the sign of the wrong architecture or a converter's mistake.
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from ln_audit.core import Norm
 
 RULE = Rule("LN003", "unexpected-norm")
+_MOST_NAMED = 100  # layers beyond the depth that are named; one is enough to fail
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     """A failure per layer beyond the config's depth, a warning per bias that the family does not have, else one pass."""
-    if subject.family is None:
+    if subject.family is None or not subject.norms:  # which norms there should be is not known
         return
-    found = [*_beyond(subject), *_biases(subject)]
+    found = [*_beyond(subject), *_biases(subject), *_copies(subject)]
     yield from found
     if not found:
         yield RULE.passed(subject.checkpoint.files[0], "no norm tensor beyond what the model has")
@@ -41,7 +42,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 def _beyond(subject: Subject) -> Iterator[Finding]:
     if subject.family is None:
         return
-    named = view(subject.checkpoint, subject.family.name).actual
+    named, count = view(subject.checkpoint, subject.family.name).actual, 0
     for promise in subject.family.norms:
         if promise.layers is None:
             continue
@@ -50,10 +51,30 @@ def _beyond(subject: Subject) -> Iterator[Finding]:
         for own, name in named.items():
             layer = layer_of(own, before, f"{after}.weight")
             if layer is not None and layer >= depth:
+                count += 1
+                if count > _MOST_NAMED:
+                    continue
                 yield RULE.failed(
                     name,
                     f"{subject.checkpoint.files[0]}: {name}: expected layers 0 to {depth - 1}, found layer {layer}",
                     "loaders drop it: the config's layer count is too small, or this is another model's file",
+                )
+
+
+def _copies(subject: Subject) -> Iterator[Finding]:
+    """The same norm under two names: which of them a loader takes is not ours to guess."""
+    for norm in subject.norms:
+        for taken, other in norm.copies:
+            named = f"{subject.checkpoint.files[0]}: {other}: expected one tensor for {norm.name}, found {taken} too"
+            if taken not in subject.values or other not in subject.values:
+                yield RULE.skipped(
+                    other, f"stands for {norm.name} beside {taken}; their values were not read", required=True
+                )
+            elif subject.values[taken] == subject.values[other]:
+                yield RULE.warned(other, f"{named}, with the same values", "remove one of the two")
+            else:
+                yield RULE.failed(
+                    other, f"{named}, with other values", "loaders differ in which one they take: remove one"
                 )
 
 

@@ -45,7 +45,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
     norm = norms[0]
-    places = (*_stated(norm), *_declared(subject), *_recorded(subject, norms))
+    places = (*_published(subject, norms), *_stated(norm), *_declared(subject), *_recorded(subject, norms))
     if norm.eps is None:
         if norm.eps_source.endswith("given by the caller") or "expected" not in norm.eps_source:
             return RULE.skipped(label, "epsilon is unknown: give it with --eps or --config", required=True)
@@ -70,6 +70,11 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
         return RULE.warned(
             label, f"{norm.eps_source}: expected a positive epsilon, found 0", "constant rows divide by zero"
         )
+    if norm.eps >= 1:
+        told = f"{norm.eps_source}: expected epsilon far below the variance of a row, found {norm.eps!r}"
+        return RULE.warned(
+            label, told, "a row of unit variance would be halved: is this the value it was trained with?"
+        )
     return RULE.passed(label, f"epsilon {norm.eps!r} ({norm.eps_source})", epsilon=norm.eps)
 
 
@@ -86,6 +91,13 @@ def _declared(subject: Subject) -> Iterator[Place]:
     for fact in subject.checkpoint.declared:
         if fact.key == "epsilon" and isinstance(fact.value, (int, float)):
             yield Place(fact.where, float(fact.value))
+
+
+def _published(subject: Subject, norms: Sequence[Norm]) -> Iterator[Place]:
+    """The epsilon published with these very weights: it stands first, so that what differs from it is the accused."""
+    if subject.known is not None:
+        label = f"the packaged recording of {subject.known.repo}"
+        yield from (place for place in _recorded(subject, norms) if place.where.startswith(label))
 
 
 def _recorded(subject: Subject, norms: Sequence[Norm]) -> Iterator[Place]:

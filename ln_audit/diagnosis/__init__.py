@@ -25,13 +25,24 @@ from ln_audit.diagnosis import (
     permuted,
     precision,
     scaled,
+    stored_narrower,
+    two_at_once,
     wrong_axis,
 )
+from ln_audit.diagnosis.hypothesis import Suspect
 from ln_audit.diagnosis.search import Diagnosis, search
+from ln_audit.numerics.compare import compare as against_reference
 
 if TYPE_CHECKING:
-    from ln_audit.diagnosis.hypothesis import Hypothesis, Suspect
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ln_audit.core import Comparison, Rows
+    from ln_audit.diagnosis.hypothesis import Hypothesis, Other
     from ln_audit.numerics.judge import Hypothesis as Honest
+    from ln_audit.numerics.judge import Setting
+    from ln_audit.numerics.parameters import NormParameters
+
+__all__ = ["HYPOTHESES", "Diagnosis", "Suspect", "compare", "diagnose"]
 
 HYPOTHESES: tuple[Hypothesis, ...] = (
     another_epsilon,
@@ -47,15 +58,57 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     overflow,
     permuted,
     wrong_axis,
+    # two faults at once
+    two_at_once,
     # each of the following takes numbers from the output
     fitted_epsilon,
-    scaled,
     one_pass,
     low_precision,
+    stored_narrower,
+    scaled,
+    # and this one many of them
     other_parameters,
 )
 
 
-def diagnose(suspect: Suspect, honest: Honest) -> Diagnosis:
-    """What explains the recording, of everything in the registry."""
-    return search(HYPOTHESES, suspect, honest)
+def diagnose(suspect: Suspect, honest: Honest, *, bounded: bool = False) -> Diagnosis:
+    """What explains the recording, of everything in the registry; `bounded` by the worst case of its sums, or not."""
+    return search(HYPOTHESES, suspect, honest, bounded=bounded)
+
+
+def compare(
+    rows: Rows,
+    parameters: NormParameters,
+    *,
+    norm: str,
+    recording: str,
+    provenance: str,
+    output_dtype: str | None = None,
+    output_dtype_source: str = "--output-dtype",
+    before_rounded: str | None = None,
+    packaged: bool = False,
+    others: Callable[[], Sequence[Other]] = tuple,
+    states: Callable[[], Mapping[int, Rows]] = dict,
+) -> Comparison:
+    """`numerics.compare` with a diagnosis where the rows do not agree.
+
+    `others` gives the checkpoint's other norms of this width, `states` the recorded hidden states; neither is asked for
+    before a diagnosis needs it. Raises what `numerics.compare` raises.
+    """
+
+    def cause(setting: Setting, honest: Honest, bounded: bool) -> Diagnosis:
+        suspect = Suspect(norm, parameters, setting, rows, tuple(others()), states())
+        return diagnose(suspect, honest, bounded=bounded)
+
+    return against_reference(
+        rows,
+        parameters,
+        norm=norm,
+        recording=recording,
+        provenance=provenance,
+        output_dtype=output_dtype,
+        output_dtype_source=output_dtype_source,
+        before_rounded=before_rounded,
+        packaged=packaged,
+        diagnose=cause,
+    )

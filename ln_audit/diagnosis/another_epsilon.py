@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NAME = "epsilon"
 FREEDOM = 0
 
-DEFAULTS = (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3)  # what frameworks and converters write where they know no better
+DEFAULTS = (1e-6, 1e-5, 1e-12, 1e-3, 1e-8, 0.0)  # what frameworks and converters write, the most frequent first
 
 
 def applies(_: Suspect) -> bool:
@@ -24,14 +24,18 @@ def applies(_: Suspect) -> bool:
 def faults(suspect: Suspect, _: Batch) -> Iterator[Fault]:
     """One for each default that is not the norm's own."""
     own = suspect.parameters.eps
-    for eps in DEFAULTS:
-        if abs(eps - own) > 1e-6 * own:  # 9.99999997e-07 is 1e-06 as float32
-            yield fault(suspect, eps, f"epsilon {eps:g} instead of {own:g}")
+    for eps in others(own):
+        yield fault(suspect, eps, f"epsilon {eps:g} instead of {own:g}", NAME)
 
 
-def fault(suspect: Suspect, eps: float, name: str) -> Fault:
+def others(own: float) -> list[float]:
+    """The defaults that are not the norm's own; 9.99999997e-07 is 1e-06, as float32 holds it."""
+    return [eps for eps in DEFAULTS if abs(eps - own) > 1e-6 * own]
+
+
+def fault(suspect: Suspect, eps: float, name: str, kin: str) -> Fault:
     """The same norm with `eps`."""
     own = suspect.parameters.eps
     advice = f"hand the config's epsilon {own:g} on to the module; if {eps:g} is right, correct the config"
     predict = with_parameters(suspect, replace(suspect.parameters, eps=eps))
-    return Fault(name, advice, predict, {"epsilon": eps})
+    return Fault(name, advice, predict, {"epsilon": eps}, kin=kin)

@@ -27,8 +27,13 @@ def applies(_: Suspect) -> bool:
 
 
 def faults(suspect: Suspect, _: Batch) -> Iterator[Fault]:
+    """All of them with the norm's own epsilon."""
+    yield from deviations(suspect, suspect.parameters.eps)
+
+
+def deviations(suspect: Suspect, eps: float) -> Iterator[Fault]:
     """Each alone, then the combination that is copied most."""
-    eps, d = suspect.parameters.eps, suspect.rows.width
+    d = suspect.rows.width
     over = d / (d - 1) if d > 1 else None
 
     def outside(var: Array, _: Array) -> Array:

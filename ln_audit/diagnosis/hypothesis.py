@@ -9,11 +9,11 @@ the reference is what a recording of these rows can see of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ln_audit.numerics import tolerance
 from ln_audit.numerics.cells import CHAINS
-from ln_audit.numerics.judge import Prepared
+from ln_audit.numerics.judge import Prepared, prepare
 from ln_audit.numerics.parameters import variants
 from ln_audit.numerics.reference import NORMS, Normed, affine
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from ln_audit.numerics.floats import Array
     from ln_audit.numerics.judge import Setting
     from ln_audit.numerics.parameters import NormParameters, Variant
+
+
+FITTED = 2  # from this `FREEDOM` on a hypothesis takes numbers from the output
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,13 @@ class Batch:
     at: NDArray[np.int64]
     before: Array
     after: Array | None = None
+    kept: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, key: object, work: Callable[[], Any]) -> Any:
+        """What several faults need of these rows is worked out by the first of them."""
+        if key not in self.kept:
+            self.kept[key] = work()
+        return self.kept[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,8 @@ class Fault:
     """One thing that may have been done: `name` reads after "explained by", `advice` says how it is mended.
 
     `parameters` are the numbers that belong to it, by name. `state` is the hidden state it takes for the input, None
-    for `before`.
+    for `before`. Faults of one `kin` differ in a number only: of those that explain the first is told, and the number of the
+    others with it.
     """
 
     name: str
@@ -106,12 +117,14 @@ class Fault:
     predict: Callable[[Batch], Prediction]
     parameters: Mapping[str, float] = field(default_factory=dict)
     state: int | None = None
+    kin: str = ""
 
 
 class Hypothesis(Protocol):
     """A module of this package. Hypotheses of a lower `FREEDOM` are the simpler ones and are tried first.
 
-    `FREEDOM`: 0 predicts without looking at the output, 1 takes one number from it, 2 takes many.
+    `FREEDOM`: 0 is one fault, 1 two at once, both predicted without a look at the output; 2 takes a number or a few from
+    it, 3 many.
     """
 
     NAME: str  # short and stable: `epsilon`
@@ -121,7 +134,13 @@ class Hypothesis(Protocol):
         """Whether this could have been done to such a norm at all."""
 
     def faults(self, suspect: Suspect, batch: Batch) -> Iterator[Fault]:
-        """The faults of this kind. Those of freedom 0 never look at `batch.after`, the others need it."""
+        """The faults of this kind. Below `FITTED` they never look at `batch.after`; one that cannot do without gives none."""
+
+
+def reference(batch: Batch, suspect: Suspect) -> Prepared:
+    """The rows as the norm should have normed them, with their bound."""
+    rows: Prepared = batch.once(suspect.setting, lambda: prepare(batch.before, suspect.setting))
+    return rows
 
 
 def prepared(x: Array, normed: Normed, suspect: Suspect) -> Prepared:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from ln_audit.core import Checkpoint, Norm, Place
@@ -79,6 +80,12 @@ def _norm(
     bare = promise.name if layer is None else promise.name.replace("{layer}", str(layer))
     width = sizes[promise.shape[0]]
     gain, bias, misnamed = _tensors(promise, bare, spelt)
+    copies = [
+        (taken, other)
+        for taken, leaf in ((gain, "weight"), (bias, "bias"))
+        if taken is not None
+        for other in spelt.copies(f"{bare}.{leaf}", taken)
+    ]
     offset = promise.weight_offset
     if spelt.view.names is not None and spelt.view.names.weight_offset is not None:
         offset = spelt.view.names.weight_offset
@@ -100,6 +107,7 @@ def _norm(
         chain=promise.chain,
         bias_optional=promise.bias == "optional",
         misnamed=misnamed,
+        copies=tuple(copies),
     )
 
 
@@ -126,12 +134,7 @@ def find_epsilon(family: Family, config: Config | None, checkpoint: Checkpoint, 
     """
     sources = [found for found in (containers.config(checkpoint, family.name), config) if found is not None]
     keys = family.epsilon.keys
-    written = [
-        Place(f"{found.where}: {key}", float(value))
-        for found in sources
-        for key in keys
-        if isinstance(value := found.get(key), (int, float)) and not isinstance(value, bool)
-    ]
+    written = [place for found in sources for key in keys if (place := _place(found, key)) is not None]
     if demand.eps is not None:
         return Epsilon(demand.eps, "given by the caller", (Place("--eps", demand.eps), *written))
     lacking = containers.missing_epsilon(checkpoint)
@@ -143,7 +146,7 @@ def find_epsilon(family: Family, config: Config | None, checkpoint: Checkpoint, 
         return Epsilon(family.epsilon.default, "assumed: the family's usual value, no config", ())
     for found in sources:
         for key in keys:
-            if found.get(key) is not None:
+            if found.has(key):
                 return Epsilon(None, f"{found.where}: {key}: expected a number, found {shown(found.get(key))}", ())
     where = sources[0].where
     return Epsilon(family.epsilon.default, f"the loader's default, {where} has no {' or '.join(keys)}", ())
@@ -174,13 +177,27 @@ _EPSILON_KEYS = (
 )
 
 
+def any_epsilon(config: Config | None) -> list[Place]:
+    """Every epsilon that a config of whatever family writes."""
+    keys = _EPSILON_KEYS if config is not None else ()
+    return [place for key in keys if config is not None and (place := _place(config, key)) is not None]
+
+
+def _place(config: Config, key: str) -> Place | None:
+    """A number that a config writes; one beyond float64 is infinite, and a check says so."""
+    value = config.get(key)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        return Place(f"{config.where}: {key}", float(value))
+    except OverflowError:
+        return Place(f"{config.where}: {key}", inf)
+
+
 def by_graph(checkpoint: Checkpoint, config: Config | None, demand: Demand) -> tuple[Norm, ...]:
     """The norms of a container that computes them, where the family is unknown: as many as its graph has."""
     stated = [] if demand.eps is None else [Place("--eps", demand.eps)]
-    for key in _EPSILON_KEYS if config is not None else ():
-        value = config.get(key) if config is not None else None
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and config is not None:
-            stated.append(Place(f"{config.where}: {key}", float(value)))
+    stated += any_epsilon(config)
     norms = []
     for site in checkpoint.norm_sites:
         info = checkpoint.tensors.get(site.gain or "")
@@ -206,19 +223,19 @@ def by_graph(checkpoint: Checkpoint, config: Config | None, demand: Demand) -> t
     return tuple(norms)
 
 
-def described(checkpoint: Checkpoint, demand: Demand) -> tuple[Norm, ...]:
+def described(checkpoint: Checkpoint, config: Config | None, demand: Demand) -> tuple[Norm, ...]:
     """The one norm that the caller describes where the family is unknown: --norm, --kind and --eps suffice.
 
     Raises `UsageError` when the name fits no tensor.
     """
-    name = str(demand.norm)
-    gain = next(
-        (n for n in (f"{name}.weight", f"{name}.gamma", f"{name}.scale", name) if n in checkpoint.tensors), None
-    )
-    if gain is None:
-        raise UsageError(f"--norm {name}: expected a norm of the checkpoint, found no tensor {name}.weight")
-    bias = next((n for n in (f"{name}.bias", f"{name}.beta") if n in checkpoint.tensors), None)
-    shape = checkpoint.tensors[gain].shape
+    name = str(demand.norm).removesuffix(".weight")
+    tensors = checkpoint.tensors
+    gain = next((n for n in (f"{name}.weight", f"{name}.gamma", f"{name}.scale", name) if n in tensors), None)
+    if gain is None or name.endswith((".bias", ".beta")):
+        raise UsageError(f"--norm {demand.norm}: expected a norm of the checkpoint, found no tensor {name}.weight")
+    bias = next((n for n in (f"{name}.bias", f"{name}.beta") if n in tensors), None)
+    shape = tensors[gain].shape
+    places = ([] if demand.eps is None else [Place("--eps", demand.eps)]) + any_epsilon(config)
     return (
         Norm(
             name=name,
@@ -231,9 +248,9 @@ def described(checkpoint: Checkpoint, demand: Demand) -> tuple[Norm, ...]:
             bias=bias,
             width=shape[-1] if shape else None,
             width_source=f"the shape of {gain}, no family",
-            eps=demand.eps,
-            eps_source="given by the caller",
-            eps_places=() if demand.eps is None else (Place("--eps", demand.eps),),
+            eps=places[0].value if places else None,
+            eps_source=places[0].where if places else "given by the caller",
+            eps_places=tuple(places),
             weight_offset=demand.offset or 0.0,
         ),
     )

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ln_audit.formats.config import Config
+from ln_audit.formats.shown import shown
 
+_LARGEST_TABLE = 1_000_000  # bytes; ours have 2,000
 DATA = Path(__file__).with_name("data")
 
 
@@ -43,10 +45,17 @@ def given(name: str) -> Family:
     """The family that the caller names: one of ours, or a TOML file. Raises `UsageError`."""
     if not name.endswith(".toml"):
         return load(name)
+    path = Path(name)
     try:
-        return parse(Path(name).read_text(encoding="utf-8"), name)
-    except (OSError, UnicodeDecodeError, FamilyError) as error:
+        if path.exists() and not path.is_file():
+            found = "no ordinary file"
+        elif path.stat().st_size > _LARGEST_TABLE:
+            found = f"more than {_LARGEST_TABLE:,} bytes"
+        else:
+            return parse(path.read_text(encoding="utf-8"), name)
+    except (OSError, ValueError, FamilyError) as error:
         raise UsageError(f"--family {name}: expected a family table, found {error}") from error
+    raise UsageError(f"--family {name}: expected a family table, found {found}")
 
 
 def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Recognised] | None:
@@ -56,6 +65,8 @@ def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Rec
     """
     if config is not None:
         model_type = config.get("model_type")
+        if config.has("model_type") and not isinstance(model_type, str):
+            raise FamilyError(f"{config.where}: model_type: expected a string, found {shown(model_type)}")
         if isinstance(model_type, str) and model_type in index()["model_types"]:
             name = index()["model_types"][model_type]
             return load(name), Recognised(name, f'model_type "{model_type}" in {config.where}')

@@ -110,7 +110,7 @@ def parse(text: str, where: str) -> Family:
     try:
         table = tomllib.loads(text)
         return _family(table)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FamilyError(f"{where}: expected a TOML table, found a syntax error: {error}") from error
     except _TableError as error:
         raise FamilyError(f"{where}: {error}") from error
@@ -135,6 +135,8 @@ def _family(table: dict[str, Any]) -> Family:
         unknown = [key for key in (*promise.shape, promise.layers) if key is not None and key not in sizes]
         if unknown:
             raise _TableError(f"norm {promise.name}: expected a key of [sizes], found {unknown[0]!r}")
+    if rest.get("prefixes") == []:
+        raise _TableError('prefixes: expected at least one, found none; without a prefix write [""]')
     named = {"title": rest.get("name", ""), "source": "given by the caller"} | rest
     return cast("Family", _build(Family, named | {"norms": norms, "sizes": sizes, "epsilon": epsilon}, "family"))
 
@@ -151,6 +153,8 @@ def _promise(row: Any, where: str) -> Promise:
     for key, allowed in _CHOICES.items():
         if getattr(promise, key) not in allowed:
             raise _TableError(f"{where}.{key}: expected one of {', '.join(allowed)}, found {getattr(promise, key)!r}")
+    if len(promise.shape) != 1:
+        raise _TableError(f"{where}.shape: expected one key of [sizes], found {list(promise.shape)}")
     if ("{layer}" in promise.name) != (promise.layers is not None):
         raise _TableError(
             f"{where}: expected {{layer}} in the name exactly when `layers` is given, found {promise.name!r}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ln_audit.errors import FamilyError
+from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,14 +39,19 @@ def resolve(
 
 
 def _from_config(size: Size, config: Config) -> Resolved:
+    found: list[tuple[str, int]] = []
     for key in (size.key, *size.aliases):
-        value = config.get(key)
-        if value is None:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST:
-            raise FamilyError(
-                f"{config.where}: {key}: expected a whole number from 1 to {_MOST:,}, found {str(value)[:40]!r}"
-            )
+        if config.has(key):
+            value = config.get(key)
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST:
+                raise FamilyError(
+                    f"{config.where}: {key}: expected a whole number from 1 to {_MOST:,}, found {shown(value)}"
+                )
+            found.append((key, value))
+    if found:
+        (key, value), (other, differing) = found[0], found[-1]
+        if value != differing:  # which of the two counts depends on the loader
+            raise FamilyError(f"{config.where}: {other}: expected {value:,} as {key} says, found {differing:,}")
         return Resolved(value, f"{config.where}: {key}")
     if size.default is None:
         return Resolved(None, f"{config.where} has no {size.key}")
@@ -54,7 +61,8 @@ def _from_config(size: Size, config: Config) -> Resolved:
 def _from_tensors(size: Size, checkpoint: Checkpoint, spelling: Spelling) -> Resolved:
     if size.count is not None:
         before, _, after = size.count.partition("{layer}")
-        layers = {layer for name in spelling.view.actual if (layer := layer_of(name, before, after)) is not None}
+        pattern = re.compile(rf"(?:^|\.){re.escape(before)}([0-9]{{1,7}}){re.escape(after)}")
+        layers = {int(match[1]) for name in spelling.view.actual if (match := pattern.search(name)) is not None}
         deepest = max(layers, default=-1) + 1
         return Resolved(min(deepest, _MOST) or None, "counted in the tensors, no config")
     if size.tensor is not None:

@@ -45,6 +45,16 @@ class Spelling:
                 return misspelt
         return self.view.spelt(right or accepted[0]), None
 
+    def copies(self, promised: str, taken: str) -> tuple[str, ...]:
+        """Other tensors under a spelling of the same promised name, right or wrong: a loader may take one of those."""
+        module, _, leaf = promised.rpartition(".")
+        prefixes = dict.fromkeys((self.prefix, *self.prefixes))
+        leaves = (leaf, *_wrong()[1].get(leaf, ()))
+        spelt = [f"{prefix}{module}.{each}" for prefix in prefixes for each in leaves]
+        found = [name for name in spelt if name in self.view.actual]
+        found += [self._unwrapped[name] for name in spelt if name in self._unwrapped]
+        return tuple(name for name in dict.fromkeys(self.view.spelt(each) for each in found) if name != taken)
+
     def module(self, bare: str, tensors: Sequence[str | None]) -> str:
         """What this checkpoint calls a norm: its tensors' name without the leaf, or what it would be."""
         found = next((name for name in tensors if name is not None), None)
@@ -73,10 +83,16 @@ class Spelling:
         return found
 
 
+_MOST_WRAPPERS = 8  # people nest two or three; a hostile name may not cost its length squared
+
+
 def unwrap(name: str) -> Iterator[str]:
     """Every name that is left when wrappers are stripped one by one: `module._orig_mod.x` gives `_orig_mod.x` and `x`."""
     wrappers = _wrong()[0]
-    while (wrapper := next((w for w in wrappers if name.startswith(w)), None)) is not None:
+    for _ in range(_MOST_WRAPPERS):
+        wrapper = next((w for w in wrappers if name.startswith(w)), None)
+        if wrapper is None:
+            return
         name = name[len(wrapper) :]
         yield name
 

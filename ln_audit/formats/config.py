@@ -19,6 +19,9 @@ FILE = "config.json"
 MAX_CONFIG = 10_000_000  # bytes; the longest known, with per-layer quantization tables, are a tenth of that
 
 
+MAX_DEPTH = 64  # the deepest known configs nest six levels
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """A model's configuration, from the file `where`. Of the keys in `repeated` it has several: the last counts."""
@@ -61,18 +64,20 @@ def parse_config(data: bytes, where: str, size: int) -> Config:
     return Config(plain, where, tuple(repeated))
 
 
-def _plain(value: Any, path: str, repeated: list[str]) -> object:
+def _plain(value: Any, path: str, repeated: list[str], depth: int = 0) -> object:
     """Members to read-only mappings, the last of equal names winning as in `json.load`."""
+    if depth > MAX_DEPTH:
+        raise FormatError(f"{path[:80]}: expected at most {MAX_DEPTH} levels of nesting, found more")
     if isinstance(value, Members):
         found: dict[str, object] = {}
         for key, inner in value:
             where = f"{path}.{key}" if path else key
             if key in found:
                 repeated.append(where)
-            found[key] = _plain(inner, where, repeated)
+            found[key] = _plain(inner, where, repeated, depth + 1)
         return MappingProxyType(found)
     if isinstance(value, list):
-        return [_plain(inner, f"{path}[{i}]", repeated) for i, inner in enumerate(value)]
+        return [_plain(inner, f"{path}[{i}]", repeated, depth + 1) for i, inner in enumerate(value)]
     return value
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from ln_audit.core import Comparison, Nonfinite, Rows, Worst
 from ln_audit.errors import RecordingError
-from ln_audit.numerics import stream
+from ln_audit.numerics import passing, stream
 from ln_audit.numerics.cells import CHAINS
-from ln_audit.numerics.floats import FORMATS, Format
+from ln_audit.numerics.floats import FLOAT64, FORMATS, Format
 from ln_audit.numerics.judge import Hypothesis, Setting
 from ln_audit.numerics.output_dtype import compute_format, narrowest
 from ln_audit.numerics.parameters import NormParameters, nonfinite_parameter, variants
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ln_audit.core import Explanation
-
     from ln_audit.numerics.tally import Tally
 
-    Diagnose = Callable[[Setting, Hypothesis], tuple[tuple[Explanation, ...], str]]
-    """The faults that explain what the given honest way does not; where none does, how far the nearest goes."""
+    Diagnose = Callable[[Setting, Hypothesis, bool], tuple[tuple[Explanation, ...], str]]
+    """The faults that explain what an honest way does not, by k = d or not; else how far the nearest goes."""
 
 UNEXPLAINED = {"off-reference", "nonfinite-output", "summation-order", "before-rounded"}  # a fault may lie behind these
 
@@ -65,16 +65,12 @@ def compare(
     _check_width(rows, parameters, recording)
     stated = _format(output_dtype, recording, "output dtype")
     rounded = _format(before_rounded, recording, "before_rounded")
-    output = stated or narrowest((after for _, after in rows.blocks(block_rows(rows.width))), rows.after_dtype)
-    compute = compute_format(output)
-    setting = Setting(parameters.kind, parameters.eps, compute, output, stated is not None, rounded)
     label = Label(norm, recording, provenance, output_dtype_source if stated else "inferred", packaged)
-    hypotheses = _hypotheses(parameters, setting)
-    broken = nonfinite_parameter(hypotheses[0].variant)
+    broken = nonfinite_parameter(variants(parameters, FLOAT64)[0])
     if broken is not None:
         return _without_reference(rows, label, broken)
     try:
-        survey = stream.survey(rows, hypotheses, setting)
+        setting, hypotheses, survey = _surveyed(rows, parameters, stated, rounded)
     except RecordingError as error:
         raise RecordingError(f"{recording}: {error.message}", hint=error.hint) from error
     best, other_chain = _best(hypotheses, survey.tallies, parameters.chain)
@@ -82,7 +78,7 @@ def compare(
     if decide(evidence).finding == "off-reference":
         evidence = _look_further(rows, hypotheses, best, setting, evidence)
     if diagnose is not None and decide(evidence).finding in UNEXPLAINED:
-        explanations, nearest = diagnose(setting, hypotheses[best])
+        explanations, nearest = diagnose(setting, hypotheses[best], evidence.within_worst_case)
         evidence = replace(evidence, explanations=explanations, nearest=nearest)
     return _comparison(rows, label, setting, hypotheses[best], survey=survey, evidence=evidence)
 
@@ -101,10 +97,32 @@ def _format(name: str | None, recording: str, what: str) -> Format | None:
     return None if name is None else FORMATS[name]
 
 
-def _hypotheses(parameters: NormParameters, setting: Setting) -> tuple[Hypothesis, ...]:
-    narrow = setting.output.u > setting.compute.u
-    chains = tuple(CHAINS.values()) if narrow else (None,)
-    return tuple(Hypothesis(form, chain) for chain in chains for form in variants(parameters, setting.output))
+def _surveyed(
+    rows: Rows, parameters: NormParameters, stated: Format | None, rounded: Format | None
+) -> tuple[Setting, tuple[Hypothesis, ...], Survey]:
+    """One fast walk where the run passes and its first rows show its output dtype; else what the reference sees."""
+
+    def plan(output: Format) -> tuple[Setting, tuple[Hypothesis, ...]]:
+        compute = compute_format(output)
+        setting = Setting(parameters.kind, parameters.eps, compute, output, stated is not None, rounded)
+        chains = tuple(CHAINS.values()) if output.u > compute.u else (None,)
+        return setting, tuple(Hypothesis(form, chain) for chain in chains for form in variants(parameters, output))
+
+    after = (after for _, after in rows.blocks(block_rows(rows.width)))
+    guessed = stated or narrowest(islice(after, 1), rows.after_dtype)
+    setting, hypotheses = plan(guessed)
+    found = passing.survey(rows, hypotheses, setting, _own(hypotheses, parameters.chain))
+    if found is None and stated is None:
+        after = (after for _, after in rows.blocks(block_rows(rows.width)))
+        if (output := narrowest(after, rows.after_dtype)) is not guessed:
+            setting, hypotheses = plan(output)
+            found = passing.survey(rows, hypotheses, setting, _own(hypotheses, parameters.chain))
+    return setting, hypotheses, found or stream.survey(rows, hypotheses, setting)
+
+
+def _own(hypotheses: Sequence[Hypothesis], family: str | None) -> list[int]:
+    """The hypotheses with the family's own chain; all where it names none or the output is not narrow."""
+    return [at for at, each in enumerate(hypotheses) if each.chain is None or family in {None, each.chain.name}]
 
 
 def _best(hypotheses: Sequence[Hypothesis], tallies: Sequence[Tally], family: str | None) -> tuple[int, str | None]:
@@ -116,8 +134,7 @@ def _best(hypotheses: Sequence[Hypothesis], tallies: Sequence[Tally], family: st
         tally = tallies[at]
         return tally.wrong, tally.outside, max(tally.max_ratio, 1.0), order.index(names[at]), tally.max_ratio
 
-    own = [at for at, name in enumerate(names) if name is None or family in {None, name}]
-    best, anywhere = min(own, key=misfit), min(range(len(names)), key=misfit)
+    best, anywhere = min(_own(hypotheses, family), key=misfit), min(range(len(names)), key=misfit)
     if tallies[anywhere].clean and not tallies[best].clean:
         return anywhere, names[anywhere]
     return best, None

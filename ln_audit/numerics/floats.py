@@ -63,7 +63,7 @@ class Format:
     def spacing(self, x: Array) -> Array:
         """The distance q between neighbours of this format at x; beyond its range that of the next power of two."""
         binade = (np.ascontiguousarray(x).view(np.int64) & EXPONENT_BITS).view(np.float64).reshape(x.shape)
-        return np.clip(binade, 2.0**self.emin, 2.0 ** (self.emax + 1)) * 2.0 ** (1 - self.precision)
+        return np.clip(binade, 2.0**self.emin, 2.0**self.emax * 2.0) * 2.0 ** (1 - self.precision)
 
     def holds(self, x: Array) -> Mask:
         """Where x is exact in this format. NaN and the infinities are exact in every format."""

@@ -97,7 +97,8 @@ class Words:
         return f"a correct norm that sums {order} explains it; {self._worst(evidence.tally)}"
 
     def _cannot_tell(self, evidence: Evidence) -> str:
-        return f"cannot tell from {_named(evidence)}: {self._order(evidence)}"
+        named = ", ".join(each.name for each in evidence.explanations or ())
+        return f"cannot tell from {named}: {self._order(evidence)}"
 
     def _another_chain(self, evidence: Evidence) -> str:
         if evidence.other_chain is not None:

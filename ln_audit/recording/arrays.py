@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,26 @@ from ln_audit.recording.dtypes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     import numpy as np
 
     from ln_audit.recording.dtypes import Element
-    from ln_audit.recording.files import Read
+    from ln_audit.recording.files import Fill, Read, RecordedFile
 
 IN_MEMORY = 2**23  # bytes of rows that are gathered at once where they do not lie together
 LONGEST_RUN = 2**20  # bytes of one strided read
 MOST_CHANNELS = 2**20  # one row is held in memory several times over; the widest models have some 50,000
 MOST_AXES = 32  # numpy's own limit before version 2
 MOST_SMALL = 2**22  # elements of an array that is read whole: a gain or a bias
+
+
+@dataclass(frozen=True, slots=True)
+class Lying:
+    """Where an array's numbers lie one after another in C order: from byte `begin` on, of a file that can be kept open."""
+
+    kept_open: Callable[[], AbstractContextManager[Fill]]
+    begin: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class ArrayFile:
     shape: tuple[int, ...]
     element: Element
     walk: Callable[[int], Iterator[np.ndarray[Any, Any]]]
+    lying: Lying | None = None
 
     @property
     def dtype(self) -> str:
@@ -74,6 +84,11 @@ def usable(array: ArrayFile) -> ArrayFile:
     if shape[-1] > MOST_CHANNELS:
         raise RecordingError(f"{label}: shape: expected at most {MOST_CHANNELS:,} channels, found {list(shape)}")
     return array
+
+
+def in_order(label: str, shape: tuple[int, ...], element: Element, file: RecordedFile, begin: int) -> ArrayFile:
+    """Numbers of a file in C order from byte `begin` on."""
+    return replace(by_range(label, shape, element, file.read, begin), lying=Lying(file.kept_open, begin))
 
 
 def by_range(label: str, shape: tuple[int, ...], element: Element, read: Read, begin: int) -> ArrayFile:

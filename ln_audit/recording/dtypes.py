@@ -55,7 +55,7 @@ def safetensors_element(dtype: str, label: str) -> Element:
     return SAFETENSORS[dtype]
 
 
-def numbers(data: bytes, element: Element) -> np.ndarray[Any, Any]:
+def numbers(data: bytes | memoryview, element: Element) -> np.ndarray[Any, Any]:
     """The stored bytes as a flat array in this machine's byte order, bfloat16 through ml_dtypes."""
     import numpy as np
 

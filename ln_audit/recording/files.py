@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ln_audit.sources.local import LocalSource
 
 Read = Callable[[int, int], bytes]  # the bytes from begin to end, exactly as many
+Fill = Callable[[int, memoryview], None]  # all of a buffer with the bytes from begin on
 
 
 @contextmanager
@@ -47,6 +48,12 @@ class RecordedFile:
         """The bytes from `begin` to `end`. Raises `RecordingError`, also when the file has changed meanwhile."""
         with as_recording_fault():
             return self.source.read(self.entry, [Range(begin, end)])[0]
+
+    @contextmanager
+    def kept_open(self) -> Iterator[Fill]:
+        """The same for a long walk into one's own buffers: the file is opened once."""
+        with as_recording_fault(), self.source.kept_open(self.entry) as fill:
+            yield fill
 
     def prefix(self, at_most: int) -> bytes:
         """The first bytes, fewer where the file is shorter."""

@@ -24,7 +24,7 @@ LENGTH_BYTES = {1: 2, 2: 4, 3: 4}  # by format version
 
 _DESCR = re.compile(r"""['"]descr['"]\s*:\s*(?:'([^']*)'|"([^"]*)"|(\[))""")
 _ORDER = re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)""")
-_SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(\s*((?:\d{1,19}\s*,\s*)*(?:\d{1,19}\s*)?)\)""")
+_SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(\s*((?:\d{1,19}\s*,\s*)*(?:\d{1,19}\s*)?)\)""", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.errors import RecordingError
-from ln_audit.recording.arrays import ArrayFile, by_range, fortran_by_range
+from ln_audit.recording.arrays import ArrayFile, fortran_by_range, in_order
 from ln_audit.recording.dtypes import safetensors_element
 from ln_audit.recording.files import RecordedFile, as_recording_fault
 from ln_audit.recording.npy import HEAD, MAGIC, read_header
 from ln_audit.recording.npz import open_member
+from ln_audit.recording.read_ahead import lent_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,6 +71,10 @@ class NormRows:
     def blocks(self, rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
         """Blocks of at most `rows` rows, before and after, each [n, width], native dtype."""
         return zip(self.before.blocks(rows), self.after.blocks(rows), strict=True)
+
+    def lent_blocks(self, rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+        """The same, read ahead of their use; each block is valid until the next is asked for."""
+        return lent_blocks(self.before, self.after, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +158,9 @@ def _open_array(spec: str) -> ArrayFile:
         if name is not None:
             raise RecordingError(f"{file.label}: expected no name for a npy file, found {name!r}")
         header = read_header(head, file.size, file.label)
-        layout = fortran_by_range if header.fortran else by_range
-        return layout(file.label, header.shape, header.element, file.read, header.begin)
+        if header.fortran:
+            return fortran_by_range(file.label, header.shape, header.element, file.read, header.begin)
+        return in_order(file.label, header.shape, header.element, file, header.begin)
     if head.startswith(b"PK"):
         return open_member(file, name)
     found = _header(file)
@@ -185,7 +191,7 @@ def _tensor(file: RecordedFile, header: Header, name: str) -> ArrayFile:
     entry = header.tensors[name]
     label = f"{file.label}:{name}"
     element = safetensors_element(entry.dtype, label)
-    return by_range(label, entry.shape, element, file.read, header.data_start + entry.begin)
+    return in_order(label, entry.shape, element, file, header.data_start + entry.begin)
 
 
 def _norms(header: Header, label: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ln_audit.reports.wording import count, printable, size
+from ln_audit.resolving_power import summary as resolving_power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,6 +89,9 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     for comparison in report.comparisons:
         yield "recording", f"{comparison.recording} ({comparison.provenance})"
         yield "", _numbers(comparison)
+        yield from (("", note) for note in comparison.notes)
+        sources = [entry.norm.eps_source for entry in report.norms if entry.norm.name == comparison.norm]
+        yield from (("", line) for line in resolving_power.lines(comparison, next(iter(sources), None)))
     if report.source.files:
         total = sum(file.size or 0 for file in report.source.files)
         whole = f" of {size(total)}" if total else ""
@@ -101,8 +105,14 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
 def _numbers(comparison: Comparison) -> str:
     if comparison.max_error_ratio is None:
         return comparison.message
+    judged = comparison.elements - comparison.unjudged
+    told = (
+        f"{comparison.elements:,} elements"
+        if not comparison.unjudged
+        else f"{judged:,} of {comparison.elements:,} elements judged"
+    )
     return (
-        f"{comparison.positions:,} positions, {comparison.elements:,} elements; largest error"
+        f"{comparison.positions:,} positions, {told}; largest error"
         f" {comparison.max_abs_error:.2g}, {comparison.max_error_ratio:.2g} of the tolerance"
     )
 

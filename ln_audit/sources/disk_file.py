@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from ln_audit.core import Range
@@ -14,7 +15,7 @@ from ln_audit.sources.file_names import printable
 from ln_audit.sources.spans import check_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 # O_NONBLOCK: a FIFO that took the file's place after the check must not hold us; O_BINARY exists on Windows only.
@@ -59,6 +60,24 @@ class DiskFile:
             return self._bytes(descriptor, Range(0, min(at_most, size)))
 
     @contextmanager
+    def kept_open(self) -> Iterator[Callable[[int, memoryview], None]]:
+        """For a long walk: a function that fills a buffer with the bytes from `begin` on. Raises `SourceError`."""
+        with self._opened() as (descriptor, size), FileIO(descriptor, closefd=False) as file:
+
+            def fill(begin: int, buffer: memoryview) -> None:
+                check_bounds(self.label, [Range(begin, begin + len(buffer))], size)
+                file.seek(begin)
+                done = 0
+                while done < len(buffer):
+                    if not (count := file.readinto(buffer[done:])):
+                        raise self._cut(len(buffer) - done)
+                    done += count
+                self._unchanged(os.fstat(descriptor))
+                self.bytes_read += done
+
+            yield fill
+
+    @contextmanager
     def _opened(self) -> Iterator[tuple[int, int]]:
         """A descriptor and the size; looks at the file's state before and after, so that no mixture comes out."""
         try:
@@ -78,11 +97,14 @@ class DiskFile:
         while missing:
             part = os.read(descriptor, min(missing, 1 << 30))  # Linux gives at most 2 GiB at a time
             if not part:
-                raise SourceError(f"{self.label}: expected {missing} more bytes, found the end: cut while being read")
+                raise self._cut(missing)
             parts.append(part)
             missing -= len(part)
         self.bytes_read += wanted.end - wanted.begin
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _cut(self, missing: int) -> SourceError:
+        return SourceError(f"{self.label}: expected {missing} more bytes, found the end: cut while being read")
 
     def _refuse_special(self, status: os.stat_result) -> None:
         for is_kind, kind in _KINDS:

@@ -151,7 +151,13 @@ class HubSource:
             return None
         self._learn_name(hops)
         self._learn_sha256(asked, file, hops)
-        found = RemoteFile(self._wire, ask, answer.redirect or answer.url, size=_linked_size(hops))
+        found = RemoteFile(
+            self._wire,
+            ask,
+            answer.redirect or answer.url,
+            size=_linked_size(hops),
+            pinned_elsewhere=self.revision is not None,
+        )
         if answer.redirect is None:
             found.accept(answer, first)
         else:

@@ -19,7 +19,8 @@ from ln_audit.sources.disk_file import DiskFile, disk_fault
 from ln_audit.sources.file_names import check_inside, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from ln_audit.sources.settings import Settings
 
@@ -95,6 +96,10 @@ class LocalSource:
     def read(self, file: str, ranges: Sequence[Range]) -> list[bytes]:
         """The bytes of each range. Raises `SourceError`."""
         return self._file(file).read(ranges)
+
+    def kept_open(self, file: str) -> AbstractContextManager[Callable[[int, memoryview], None]]:
+        """A function that fills a buffer with the bytes from an offset on, for a long walk. Raises `SourceError`."""
+        return self._file(file).kept_open()
 
     def read_prefix(self, file: str, at_most: int) -> bytes:
         """The first bytes. Raises `SourceError`."""

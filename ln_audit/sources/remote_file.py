@@ -40,6 +40,7 @@ class RemoteFile:
     renew: Callable[[], str] | None = None
     memory: bytes = b""
     version: str | None = None  # ETag, else Last-Modified
+    pinned_elsewhere: bool = False  # by the commit in its address
 
     def measure(self) -> int:
         """Size in bytes; one request when no answer has told it yet. Raises `SourceError`."""
@@ -133,6 +134,11 @@ class RemoteFile:
                 f"expected a file of {self.size} bytes, found one of {size}", "it changed, or was cut short"
             )
         version = answer.headers.get("etag") or answer.headers.get("last-modified")
+        if version is None and self.version is None and self.size is not None and not self.pinned_elsewhere:
+            raise self._wrong(
+                "expected an ETag or Last-Modified that pins several reads to one version, found neither",
+                "download the file and verify the copy",
+            )
         if self.version is not None and version != self.version:
             raise self._wrong(
                 f"expected the version first read ({printable(self.version)}), found {printable(version or 'no ETag')}",

@@ -31,6 +31,7 @@ _BACKOFF = (0.25, 1.0)  # seconds before the second and the third attempt
 _RETRIED = frozenset({500, 502, 503, 504})
 _LONGEST_WAIT = 60.0  # seconds we wait for a 429 to end; coming back earlier than told prolongs the block
 _WAIT_UNTOLD = 2.0  # seconds, when a 429 does not say
+_LONGEST_BODY = 60.0  # seconds for one body; what is read by range is small
 _MAX_HOPS = 8  # a renamed repository costs one redirect, a small file another, a mirror a third
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -59,9 +60,16 @@ class Answer:
 
     @property
     def redirect(self) -> str | None:
-        """Where it points to, as an absolute URL; None when it is no redirect."""
+        """Where it points to, as an absolute URL; None when it is no redirect. Raises `SourceError` for what is no URL."""
         location = self.headers.get("location")
-        return urljoin(self.url, location) if self.status in _REDIRECTS and location else None
+        if self.status not in _REDIRECTS or not location:
+            return None
+        try:
+            return urljoin(self.url, location)
+        except ValueError as error:
+            raise SourceError(
+                f"{printable(self.url)}: expected a redirect to a URL, found {printable(location)!r}"
+            ) from error
 
 
 def request_headers(token: str | None = None) -> dict[str, str]:
@@ -149,7 +157,8 @@ class Wire:
         declared = response.headers.get("content-length", "")
         if response.status_code == 200 and declared.isdecimal() and int(declared) > limit:
             return b"", False
-        parts, size, deadline = [], 0, time.monotonic() + READ_SECONDS + limit / _SLOWEST
+        expected = min(limit, int(declared)) if declared.isdecimal() and len(declared) < 20 else limit
+        parts, size, deadline = [], 0, time.monotonic() + min(READ_SECONDS + expected / _SLOWEST, _LONGEST_BODY)
         for part in response.iter_raw():
             size += len(part)
             self.received[ask.file] = self.received.get(ask.file, 0) + len(part)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ln_audit.checks import known_values
-from ln_audit.families.known import Known
+from ln_audit.families.known import Known, folded
 from tests.checks.subject_builder import found, norm, subject
 
 GAIN = np.linspace(0.5, 2, 768, dtype=np.float32)
@@ -14,8 +14,7 @@ TENSORS = {"ln_f.weight": GAIN, "ln_f.bias": BIAS}
 
 
 def facts(array):
-    fold = bytes(np.bitwise_xor.reduce(array.view(np.uint8).reshape(-1, 4), axis=1))
-    return {"sha256": hashlib.sha256(array.tobytes()).hexdigest(), "fold": fold.hex()}
+    return {"sha256": hashlib.sha256(array.tobytes()).hexdigest(), "fold": folded(array.tobytes()).hex()}
 
 
 KNOWN = Known("org/model", "c" * 40, {name: facts(array) for name, array in TENSORS.items()}, Path("none"))
@@ -48,6 +47,13 @@ def test_one_flipped_bit_fails_and_is_found(bit):
 @pytest.mark.parametrize(("elements", "status"), [(7, "fail"), (8, "skip"), (768, "skip")])
 def test_less_than_one_in_a_hundred_is_damage_and_more_is_other_weights(elements, status):
     assert judged(TENSORS | {"ln_f.weight": changed(GAIN, *range(elements))})[0][0] == status
+
+
+def test_an_element_whose_bytes_changed_places_is_found():
+    copy = GAIN.copy()
+    copy[500:501] = copy[500:501].byteswap()
+    assert judged(TENSORS | {"ln_f.weight": copy})[0][2].endswith("found 1 of 768 elements different, first at [500]")
+    assert judged(TENSORS | {"ln_f.weight": GAIN.byteswap()})[0][0] == "skip"
 
 
 def test_other_weights_are_a_note():

@@ -25,8 +25,17 @@ def test_a_misspelt_norm_is_left_to_wrong_name():
     assert found(missing_norm, subject(WHOLE, norm(misnamed=(("ln_f.weight", "x"),)))) == []
 
 
+def test_a_known_family_whose_norms_could_not_be_worked_out_is_undecided():
+    (finding,) = missing_norm.check(subject({}))
+    assert (finding.status, finding.required, finding.reason) == (
+        "skip",
+        True,
+        "which norms it must have could not be worked out",
+    )
+
+
 def test_an_unknown_family_is_undecided_and_names_candidates():
-    (finding,) = missing_norm.check(subject({}, candidates=("core.closing_scale [4]",)))
+    (finding,) = missing_norm.check(subject({}, family=None, candidates=("core.closing_scale [4]",)))
     assert (finding.status, finding.required) == ("skip", True)
     assert finding.reason == (
         "unknown family (no config.json and names that no family has); candidates: core.closing_scale [4];"

@@ -13,6 +13,8 @@ def test_a_recording_of_other_weights(packaged, status):
     assert "recorded with other weights" in (finding.message, finding.reason)
 
 
-def test_every_other_comparison_is_not_its_business():
-    made = Comparison("ln_f", "run", "given", "fail", "off-reference", "m")
-    assert list(other_weights.check(subject(WHOLE, norm(), comparisons=(made,)))) == []
+@pytest.mark.parametrize(("weights", "status"), [("same", "pass"), ("unknown", "skip")])
+def test_digests_that_agree_pass_and_none_at_all_is_undecided(weights, status):
+    made = Comparison("ln_f", "run", "given", "fail", "off-reference", "m", weights=weights)
+    (finding,) = other_weights.check(subject(WHOLE, norm(), comparisons=(made,)))
+    assert (finding.status, finding.required) == (status, False)

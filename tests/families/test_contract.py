@@ -91,6 +91,7 @@ def test_a_config_may_not_make_us_build_without_end():
 def test_an_unknown_familys_norm_can_be_described():
     (norm,) = described(
         checkpoint({"core.scale.weight": (8,), "core.scale.bias": (8,)}),
+        None,
         Demand(norm="core.scale", kind="layer_norm", eps=1e-6),
     )
     assert (norm.gain, norm.bias, norm.width, norm.eps, norm.role) == (
@@ -103,4 +104,4 @@ def test_an_unknown_familys_norm_can_be_described():
     with pytest.raises(
         UsageError, match=r"--norm other: expected a norm of the checkpoint, found no tensor other.weight"
     ):
-        described(checkpoint({}), Demand(norm="other", kind="layer_norm", eps=1e-6))
+        described(checkpoint({}), None, Demand(norm="other", kind="layer_norm", eps=1e-6))

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from ln_audit.families import known
+
 ROOT = Path(__file__).parent.parent.parent
 KNOWN = json.loads((ROOT / "ln_audit" / "families" / "data" / "known" / "gpt2-small.json").read_text())
 REAL = ROOT.parent / "shared" / "real" / "gpt2-small"
@@ -15,7 +17,7 @@ needs_real_norms = pytest.mark.skipif(not REAL.exists(), reason="GPT-2 small's r
 
 
 def folded(tensor: np.ndarray) -> str:
-    return "".join(f"{a ^ b ^ c ^ d:02x}" for a, b, c, d in tensor.view(np.uint8).reshape(-1, 4).tolist())
+    return known.folded(tensor.tobytes()).hex()
 
 
 def test_it_names_the_file_and_its_50_norm_tensors():

@@ -3,7 +3,7 @@
 import pytest
 
 from ln_audit.core import Recognised
-from ln_audit.errors import UsageError
+from ln_audit.errors import FamilyError, UsageError
 from ln_audit.families import recognise
 from tests.families.model import checkpoint, config, gpt2
 
@@ -28,11 +28,15 @@ def test_a_family_is_recognised_and_says_by_what(shapes, given, recognised):
     assert (found[0].name, found[1]) == (recognised.name, recognised)
 
 
-@pytest.mark.parametrize(
-    "given", [None, config(model_type="acme"), config(architectures=["Acme"]), config(model_type=["gpt2"])]
-)
+@pytest.mark.parametrize("given", [None, config(model_type="acme"), config(architectures=["Acme"])])
 def test_what_fits_nothing_is_unknown(given):
     assert recognise.identify(checkpoint({"core.closing_scale": (8,)}), given) is None
+
+
+@pytest.mark.parametrize("value", [["gpt2"], 5, None, True])
+def test_a_model_type_that_is_no_string_cannot_be_told(value):
+    with pytest.raises(FamilyError, match="config.json: model_type: expected a string, found "):
+        recognise.identify(checkpoint(gpt2()), config(model_type=value))
 
 
 def test_a_model_that_names_another_type_is_not_guessed_from_its_tensors():

@@ -42,3 +42,24 @@ def test_each_of_the_familys_prefixes_is_accepted_for_every_tensor_on_its_own():
 def test_wrappers_come_off_one_by_one():
     assert list(unwrap("module._orig_mod.h.0")) == ["_orig_mod.h.0", "h.0"]
     assert list(unwrap("h.0")) == []
+
+
+def test_a_hostile_name_does_not_cost_its_length_squared():
+    import tracemalloc
+
+    tensors = {"module." * 200_000 + "x": "a"}
+    tracemalloc.start()
+    spelt = spelling(["ln_f.weight"], PREFIXES, View({name: name for name in tensors}))
+    assert spelt.find("ln_f.weight") == ("transformer.ln_f.weight", None)
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
+
+
+def test_other_tensors_that_stand_for_the_same_norm_are_known():
+    names = ["transformer.ln_f.weight", "ln_f.weight", "ln_f.gamma", "module.transformer.ln_f.weight", "other.weight"]
+    spelt = spelling(["ln_f.weight"], PREFIXES, View({name: name for name in names}))
+    assert sorted(spelt.copies("ln_f.weight", "transformer.ln_f.weight")) == [
+        "ln_f.gamma",
+        "ln_f.weight",
+        "module.transformer.ln_f.weight",
+    ]

@@ -102,3 +102,7 @@ def test_float64_takes_every_format_without_a_warning():
     signalling = np.array([0x7F800001], dtype=np.uint32).view(np.float32)
     assert np.isnan(float64(signalling)).tolist() == [True]
     assert float64(np.array([1.5, -2], dtype=ml_dtypes.bfloat16)).tolist() == [1.5, -2.0]
+
+
+def test_the_spacing_of_float64_does_not_overflow():
+    assert FORMATS["float64"].spacing(np.array([1.0, 1.5, 4.0])).tolist() == [2.0**-52, 2.0**-52, 2.0**-50]

@@ -96,7 +96,7 @@ def accepted(status, headers, body, **known):
 
 
 def test_a_total_of_star_needs_a_size_known_from_elsewhere():
-    assert accepted(206, {"content-range": "bytes 0-3/*"}, b"0123", size=10)[0] == b"0123"
+    assert accepted(206, {"content-range": "bytes 0-3/*"}, b"0123", size=10, pinned_elsewhere=True)[0] == b"0123"
     with pytest.raises(SourceError, match="expected an answer that tells the file's size"):
         accepted(206, {"content-range": "bytes 0-3/*"}, b"0123")
 

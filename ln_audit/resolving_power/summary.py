@@ -1,0 +1,94 @@
+"""Resolving power in words, for findings and reports."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ln_audit.core import Comparison
+
+    Entry = Mapping[str, Any]
+
+_MOST = 6  # names that are written out
+
+
+def can_tell(comparison: Comparison) -> str:
+    """`74 faults: epsilon, kind (1 of 2), …`; empty where nothing can be told."""
+    told, left = by_hypothesis(comparison.can_tell), by_hypothesis(comparison.cannot_tell)
+    kinds = [
+        f"{name} ({len(entries)} of {len(entries) + len(left[name])})" if name in left else name
+        for name, entries in told.items()
+    ]
+    count = len(comparison.can_tell)
+    return f"{count} fault{'' if count == 1 else 's'}: {', '.join(kinds)}" if count else ""
+
+
+def hidden(comparison: Comparison) -> Mapping[str, Sequence[Entry]]:
+    """By hypothesis, the faults that would have passed because these rows hide them."""
+    return by_hypothesis(each for each in comparison.cannot_tell if each["hidden_by"] == "these rows")
+
+
+def not_met(comparison: Comparison) -> Sequence[Entry]:
+    """The faults that strike only rows such as were not recorded: huge ones, or of a mean far above their deviation."""
+    return [each for each in comparison.cannot_tell if each["hidden_by"] != "these rows"]
+
+
+def changes(comparison: Comparison) -> str:
+    """`gain 8.8e-07, in the weakest channel (15) 1.2e-06; bias …`; empty where the norm has neither."""
+    said = []
+    for each in comparison.smallest_changes:
+        least, most, unseen = each["smallest"], each["largest"], each["unseen_channels"]
+        if least is None:  # all zero: no change is relative to that
+            continue
+        if least == inf:
+            said.append(f"{each['parameter']} none, in any channel")
+            continue
+        weakest = f"{most:.2g}" if most < inf else f"and {unseen - 1:,} more none" if unseen > 1 else "none"
+        said.append(f"{each['parameter']} {least:.2g}, in the weakest channel ({each['weakest_channel']}) {weakest}")
+    return "; ".join(said)
+
+
+def lines(comparison: Comparison, eps_source: str | None) -> Iterator[str]:
+    """What a report says below a recording that fits; `eps_source` is where the norm's epsilon was read."""
+    if told := can_tell(comparison):
+        yield f"can tell: {told}"
+    blind = hidden(comparison)
+    if blind:
+        names = "; ".join(listed(entries) for entries in blind.values())
+        checked = f"; epsilon was checked in {eps_source}" if eps_source and "epsilon" in blind else ""
+        yield f"cannot tell: {names} on these rows{checked}"
+    if unmet := not_met(comparison):
+        yield f"too tame for: {'; '.join(listed(entries) for entries in by_hypothesis(unmet).values())}"
+    if seen := changes(comparison):
+        yield f"smallest relative change seen: {seen}"
+    if comparison.degenerate:
+        yield f"degenerate: {'; '.join(comparison.degenerate)}"
+
+
+def by_hypothesis(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
+    """Grouped, in the order of the registry."""
+    groups: dict[str, list[Entry]] = {}
+    for each in entries:
+        groups.setdefault(str(each["hypothesis"]), []).append(each)
+    return groups
+
+
+def listed(entries: Iterable[Entry]) -> str:
+    """Their names with the words that they share written once: `epsilon 0, 1e-12 or 1e-06 instead of 1e-05`."""
+    names = list(dict.fromkeys(str(each["name"]) for each in entries))
+    shown = [name.split() for name in names[:_MOST]]
+    if not shown:
+        return ""
+    shortest = min(len(words) for words in shown) - 1
+    first, *others = shown
+    head = next((at for at in range(shortest) if any(words[at] != first[at] for words in others)), shortest)
+    room = shortest - head
+    tail = next((at for at in range(room) if any(words[-1 - at] != first[-1 - at] for words in others)), room)
+    inner = [" ".join(words[head : len(words) - tail]) for words in shown]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    last = inner.pop()
+    middle = f"{', '.join(inner)}{', ' if more else ' or '}{last}" if inner else last
+    return " ".join([*first[:head], middle, *first[len(first) - tail :]]) + more

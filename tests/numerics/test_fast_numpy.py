@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+from ln_audit.numerics import fast_numpy
+from tests.numerics.kernel_cases import (
+    WIDTHS,
+    Case,
+    InSmallBlocks,
+    assert_agrees,
+    case,
+    corrupted,
+    honest,
+    honest_float64,
+    positions,
+)
+from tests.numerics.runs import BF16, F16, F32, FLOAT32, KINDS_OF_ROWS, ArrayRows, gain_and_bias, rows_of, run
+
+ONCE = [(FLOAT32, None), (BF16, "once"), (F16, "once")]
+
+
+@pytest.mark.parametrize("d", WIDTHS)
+@pytest.mark.parametrize("kind_of_rows", KINDS_OF_ROWS)
+@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm"])
+def test_it_agrees_with_the_reference_on_every_kind_of_rows(d, kind_of_rows, kind):
+    for out, chain in ONCE:
+        assert_agrees(fast_numpy, honest(kind_of_rows, d, positions(d), out, chain, kind))
+
+
+@pytest.mark.parametrize("d", WIDTHS)
+@pytest.mark.parametrize("seed", range(18))
+def test_it_agrees_on_corrupted_recordings(d, seed):
+    out, chain = ONCE[seed % 3]
+    assert_agrees(fast_numpy, corrupted(honest(KINDS_OF_ROWS[seed % 5], d, positions(d), out, chain), seed))
+
+
+@pytest.mark.parametrize("d", [2, 16, 768, 4096])
+def test_it_agrees_on_rows_whose_mean_is_ten_thousand_times_their_spread(d):
+    x = rows_of("plain", d, positions(d)) + F32(10_000)
+    gain, bias = gain_and_bias(d)
+    assert_agrees(fast_numpy, case(x, run(x, gain, bias)))
+    assert_agrees(fast_numpy, case(x, run(x, gain, bias, one_pass=True)))
+
+
+@pytest.mark.parametrize("d", [1, 3, 768, 4096])
+@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm"])
+def test_it_agrees_on_float64_runs(d, kind):
+    assert assert_agrees(fast_numpy, honest_float64(d, positions(d), kind))
+    assert_agrees(fast_numpy, corrupted(honest_float64(d, positions(d), kind), 1))
+
+
+@pytest.mark.parametrize(("gain", "bias"), [(None, None), (None, ...), (..., None)])
+@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm"])
+def test_it_agrees_where_parameters_are_absent(gain, bias, kind):
+    absent = {name: None for name, value in (("gain", gain), ("bias", bias)) if value is None}
+    for out, chain in ONCE:
+        assert assert_agrees(fast_numpy, honest("plain", 768, positions(768), out, chain, kind, **absent))
+
+
+def test_it_clears_the_blocks_itself_once_it_knows_a_ratio():
+    for out, chain in ONCE:
+        fast = InSmallBlocks(fast_numpy)
+        assert honest("plain", 768, positions(768, 20), out, chain).fast(fast) is not None
+        assert len(fast.cleared) == 20
+        assert sum(figures is not None for figures in fast.cleared) > 15
+
+
+@pytest.mark.parametrize("fault", [{"eps": 1e-6}, {"ddof": 1}, {"kind": "rms_norm"}])
+def test_a_fault_in_every_element_is_left_to_the_reference(fault):
+    x = rows_of("plain", 768, positions(768))
+    assert not assert_agrees(fast_numpy, case(x, run(x, *gain_and_bias(768), **fault)))
+
+
+def test_a_recording_that_is_badly_wrong_in_one_element_is_not_taken_for_its_own_bound():
+    good = honest("plain", 768, positions(768))
+    for wrong in (1e3, 1e30, -1e30):
+        after = good.rows.after.copy()
+        after[-1, 5] = wrong
+        assert not assert_agrees(fast_numpy, Case(ArrayRows(good.rows.before, after), good.hypotheses, good.setting))
+
+
+def test_channels_whose_gain_and_bias_are_zero_are_held_to_zero():
+    gain, bias = gain_and_bias(768)
+    gain[::7], bias[::7] = 0, 0
+    for out, chain in ONCE:
+        good = honest("plain", 768, positions(768), out, chain, gain=gain, bias=bias)
+        assert assert_agrees(fast_numpy, good)
+        after = good.rows.after.copy()
+        after[-1, 7] = np.nextafter(out.type(0), out.type(1)) if out != BF16 else np.asarray(1e-38, BF16)
+        assert not assert_agrees(fast_numpy, Case(ArrayRows(good.rows.before, after), good.hypotheses, good.setting))
+
+
+def test_a_block_that_float32_cannot_tell_from_zero_is_left_to_the_reference():
+    d = 768
+    gain = np.full(d, 1e-70)
+    x = np.random.default_rng(0).standard_normal((positions(d), d))
+    delta = x - x.mean(axis=1, keepdims=True)
+    after = delta / np.sqrt((delta**2).mean(axis=1, keepdims=True) + 1e-5) * gain
+    assert assert_agrees(fast_numpy, case(x, after, gain=gain, bias=None))
+    after[-1, 3] += 1e-75
+    assert not assert_agrees(fast_numpy, case(x, after, gain=gain, bias=None))
+
+
+def test_a_run_that_rounds_before_the_gain_has_no_kernel_here():
+    assert honest("plain", 64, 8, BF16, "before_gain").fast(fast_numpy) is None
+
+
+def test_wide_rows_are_summed_without_threads():
+    assert assert_agrees(fast_numpy, honest("plain", fast_numpy.THREADED_DOT + 1, 8))
+
+
+def test_an_upcast_recording_is_judged_like_the_narrow_one():
+    for out, chain in ONCE[1:]:
+        good = honest("plain", 768, positions(768), out, chain)
+        rows = ArrayRows(good.rows.before.astype(F32), good.rows.after.astype(np.float64))
+        assert assert_agrees(fast_numpy, Case(rows, good.hypotheses, good.setting))

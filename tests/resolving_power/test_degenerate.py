@@ -1,0 +1,53 @@
+"""Rows that show next to nothing are named as what they are."""
+
+import numpy as np
+import pytest
+
+from ln_audit.resolving_power.degenerate import degenerate
+from ln_audit.resolving_power.sample import sample
+from tests.numerics.runs import F32, ArrayRows, rows_of
+from tests.resolving_power.recorded import norm, resolved
+
+ROWS = rows_of("plain", 16, 8)
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        (ROWS, []),
+        (ROWS[:1], ["a single position"]),
+        (ROWS[:2].reshape(1, 2, 16), []),
+        (np.zeros((4, 16), F32), ["every row is all zero", "every row is the same"]),
+        (np.zeros((1, 16), F32), ["a single position", "every row is all zero"]),
+        (rows_of("constant", 16, 8), ["every row is constant"]),
+        (np.vstack([ROWS[:1]] * 5), ["every row is the same"]),
+        (np.vstack([ROWS, ROWS[:3]]), ["3 of 11 rows repeat another"]),
+        (np.vstack([ROWS, np.ones((1, 16), F32)]), []),
+        (np.arange(1.0, 5.0, dtype=F32).reshape(4, 1), []),
+    ],
+)
+def test_they_are_named(x, said):
+    assert list(degenerate(sample(ArrayRows(x, x), packaged=False))) == said
+
+
+def test_of_a_long_recording_it_is_said_how_much_was_looked_at():
+    x = np.ones((1000, 16), F32)
+    assert list(degenerate(sample(ArrayRows(x, x), packaged=False))) == [
+        "every row of 63 looked at is constant",
+        "every row of 63 looked at is the same",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("x", "blind"),
+    [
+        (np.zeros((4, 48), F32), {"epsilon", "deviation", "channels", "missing-parameters", "gain-offset"}),
+        (rows_of("constant", 48, 8), {"epsilon", "deviation", "missing-parameters", "gain-offset"}),
+    ],
+)
+def test_a_recording_of_such_rows_can_hardly_tell_anything(x, blind):
+    found = resolved(x, norm(48))
+    assert found.degenerate
+    assert blind <= {each["hypothesis"] for each in found.cannot_tell}
+    assert "bias missing" in {each["name"] for each in found.can_tell}
+    assert "gain missing" in {each["name"] for each in found.cannot_tell}

@@ -1,0 +1,35 @@
+"""Foreign text is shown, not obeyed; what is secret in a target is not shown at all."""
+
+import pytest
+
+from ln_audit.errors import FormatError
+from ln_audit.printable import one_line, without_secrets
+from ln_audit.report import Rule
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("ln_f", "ln_f"), ("a\nb", "a\\nb"), ("\x1b[31m", "\\x1b[31m"), ("\ud800", "\\ud800"), ("→ ✓ é", "→ ✓ é")],
+)
+def test_one_line(text, shown):
+    assert one_line(text) == shown
+
+
+def test_errors_and_findings_are_one_line_whatever_a_name_holds():
+    assert str(FormatError("a\nb", hint="c\rd")) == "a\\nb"
+    finding = Rule("LN001", "missing-norm").failed("x\ny", "m\nn", "r\x1bs")
+    assert (finding.subject, finding.message, finding.reason) == ("x\\ny", "m\\nn", "r\\x1bs")
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ("https://user:pw@host:8/a/b?sig=1#x", "https://host:8/a/b"),
+        ("http://host/a@b", "http://host/a@b"),
+        ("gpt2", "gpt2"),
+        ("hf://org/name@main", "hf://org/name@main"),
+        ("folder/a?b#c", "folder/a?b#c"),
+    ],
+)
+def test_secrets_of_a_url(spec, shown):
+    assert without_secrets(spec) == shown
