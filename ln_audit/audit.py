@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from ln_audit import account, agreement, checks, policy
@@ -205,7 +206,8 @@ def _with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
 def _readable(info: TensorInfo) -> bool:
     """Whether the values can be decoded and are no more than a norm can have; wrong-shape and stored-dtype say the rest."""
     known = DTYPES.get(info.dtype)
-    return known is not None and known.numpy is not None and info.nbytes <= _LARGEST
+    countable = prod(max(extent, 1) for extent in info.shape) < _LARGEST
+    return known is not None and known.numpy is not None and info.nbytes <= _LARGEST and countable
 
 
 def _unopened(target: str) -> SourceReport:

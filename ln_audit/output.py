@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import os
 import sys
 from dataclasses import dataclass
@@ -68,16 +67,26 @@ def emit(text: str) -> None:
     """
     if sys.stdout is None:
         raise SourceError("standard output: expected it open, found it closed")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a console without ✓ shows ? instead
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _write_all(sys.stdout, text)
     except (OSError, ValueError) as error:
         told = error.strerror if isinstance(error, OSError) else str(error)
         with contextlib.suppress(OSError, ValueError):  # or the interpreter tries once more at its end, and exits 120
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SourceError(f"standard output: expected to write the report, found: {told}") from error
+
+
+def _write_all(stream: TextIO, text: str) -> None:
+    """Every byte or an error. An unbuffered stream (PYTHONUNBUFFERED) may take part of a write and say nothing."""
+    raw = getattr(stream, "buffer", None)
+    if raw is None:  # replaced by something that takes text
+        stream.write(text)
+        return
+    stream.flush()
+    rest = memoryview(text.encode(stream.encoding, "replace"))  # a console without ✓ shows ? instead
+    while rest:
+        rest = rest[raw.write(rest) or 0 :]
+    raw.flush()
 
 
 def _write_file(path: Path, content: str) -> None:

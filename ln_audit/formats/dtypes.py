@@ -68,6 +68,8 @@ def array(stored: Stored) -> np.ndarray[Any, Any]:
         raise UnsupportedError(
             f"dtype {stored.dtype}: expected one whose values can be read, found a packed or unknown one"
         )
+    if prod(max(extent, 1) for extent in stored.shape) > MAX_EXTENT:  # NumPy counts them even beside a 0
+        raise UnsupportedError(f"{stored.dtype} {list(stored.shape)}: expected extents that can be counted, found more")
     expected = prod(stored.shape) * known.bits // 8
     if len(stored.data) != expected:
         raise FormatError(

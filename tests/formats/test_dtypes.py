@@ -115,3 +115,9 @@ def test_a_signalling_nan_stays_nan_and_warns_nobody():
 )
 def test_a_damaged_name_is_told_from_a_new_one(name, elements, nbytes, fault):
     assert misspelt(name, elements, nbytes) == fault
+
+
+@pytest.mark.parametrize("shape", [(0, 2**62), (2**62, 0), (0, 2**64 - 1)])
+def test_extents_beside_a_zero_are_bounded_too(shape):
+    with pytest.raises(UnsupportedError, match="expected extents that can be counted"):
+        array(Stored("F32", shape, b""))

@@ -68,6 +68,8 @@ def changed(**new: bytes | None) -> bytes:
         (changed(m__data__1=bytes(41)), "f: storage '1': expected 40 bytes in 'm/data/1', found 41"),
         (changed(m__data_pkl=PICKLE + b"."), f"f: data.pkl byte {len(PICKLE)}: expected the pickle's end at the end of data.pkl, found 1 bytes more"),
         (changed(m__data_pkl=PICKLE[:-1]), f"f: data.pkl byte {len(PICKLE) - 1}: expected one more byte, found the end after 0"),
+        (changed(m__version=None), "f: version: expected 1 to 10 of the format, found b'none'"),
+        (changed(m__version=b"11\n"), "f: version: expected 1 to 10 of the format, found b'11'"),
         (changed(m__data_pkl=b""), "f: data.pkl byte 0: expected one more byte, found the end after 0"),
     ],
 )  # fmt: skip
@@ -86,7 +88,7 @@ def test_a_torchscript_archive_is_refused_with_the_way_out():
 def test_a_storage_key_that_leads_out_of_the_archive_finds_nothing():
     value = {"a.b": Tensor("../../../etc/passwd", BASE, 0, (24,), (1,))}
     pickle = Writer().pickle(value)
-    assert refusal(archive({"m/data.pkl": pickle})).message == (
+    assert refusal(archive({"m/data.pkl": pickle, "m/version": b"3"})).message == (
         "f: storage '../../../etc/passwd': expected 96 bytes in 'm/data/../../../etc/passwd', found no such member"
     )
 
@@ -98,6 +100,7 @@ def test_a_deflated_bomb_is_refused_before_it_is_unpacked():
     value = {"a.b": Tensor("0", np.zeros(size, np.float32), 0, (6,), (1,)), "c.d": VALUE["c.d"]}
     writer = Writer()
     members = {"m/data.pkl": writer.pickle(value), **{f"m/data/{k}": v.tobytes() for k, v in writer.storages.items()}}
+    members["m/version"] = b"3"
     message = "f: 'm/data/0': expected at most 67,108,864 bytes to unpack at a time, found 67,108,868 in 2 members"
     assert refusal(archive(members, zipfile.ZIP_DEFLATED)).message == message
 

@@ -10,7 +10,7 @@ import pytest
 
 from ln_audit.numerics import passing, stream
 from ln_audit.numerics.cells import CHAINS
-from ln_audit.numerics.floats import FLOAT64, FORMATS, float64
+from ln_audit.numerics.floats import FORMATS, float64
 from ln_audit.numerics.judge import Hypothesis, Setting, judge, prepare
 from ln_audit.numerics.output_dtype import compute_format
 from ln_audit.numerics.parameters import Variant

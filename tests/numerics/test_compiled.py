@@ -3,14 +3,14 @@ import math
 import numpy as np
 import pytest
 
-from ln_audit.numerics.floats import BFLOAT16, FLOAT16, FLOAT32
+from ln_audit.numerics.floats import BFLOAT16, FLOAT16, FLOAT32, float64
 from ln_audit.numerics.terms import Terms, row_numbers
 from tests.numerics.runs import BF16, KINDS_OF_ROWS, rows_of
 
 pytest.importorskip("numba", reason="needs the extra `fast`: pip install ln-audit[fast]")
 
-from ln_audit.numerics import compiled  # noqa: E402 - it imports numba
-from ln_audit.numerics.fast_numba import _constants  # noqa: E402
+from ln_audit.numerics import compiled
+from ln_audit.numerics.fast_numba import _constants
 
 EVERY = np.arange(2**16, dtype=np.uint32).astype(np.uint16)
 
@@ -37,7 +37,7 @@ def test_rounding_is_to_the_nearest_number_of_the_output(output):
 
 @pytest.mark.parametrize(("output", "dtype"), [(BFLOAT16, BF16), (FLOAT16, np.dtype(np.float16))], ids=str)
 def test_a_gap_is_half_the_way_to_the_neighbour(output, dtype):
-    numbers = EVERY[: 2**15].view(dtype).astype(np.float64)
+    numbers = float64(EVERY[: 2**15].view(dtype))
     numbers = numbers[np.isfinite(numbers)]
     constants = _constants(told(output))
     at = [*range(5), *range(1020, 1030), *np.random.default_rng(0).integers(5, len(numbers) - 1, 500)]

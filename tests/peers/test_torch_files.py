@@ -92,7 +92,7 @@ def test_views_parameters_scalars_and_empty_tensors_come_back(zipped):
 
 @both
 def test_a_model_with_tied_weights_and_its_optimizer_gives_the_model(zipped):
-    class Model(torch.nn.Module):
+    class Model(torch.nn.Module):  # type: ignore[misc,name-defined]
         def __init__(self):
             super().__init__()
             self.wte = torch.nn.Embedding(5, 4)
@@ -124,7 +124,7 @@ def flattened(value, path="") -> dict[str, object]:
     """Every tensor of nested mappings by its dotted path; a tensor by itself is called `tensor`."""
     if isinstance(value, torch.Tensor):
         return {path or "tensor": value}
-    found = {}
+    found: dict[str, object] = {}
     for key, inner in value.items() if isinstance(value, dict) else ():
         found |= flattened(inner, f"{path}.{key}" if path else str(key))
     return found

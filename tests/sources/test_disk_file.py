@@ -35,6 +35,29 @@ def test_a_range_behind_the_end_is_refused(tmp_path):
     assert refusal(tmp_path / "f") == "f: bytes 0 to 1: expected a file at least that long, found 0 bytes"
 
 
+def test_a_file_kept_open_fills_ones_own_buffers_and_is_counted(tmp_path):
+    (tmp_path / "f").write_bytes(bytes(range(100)))
+    file = DiskFile(tmp_path / "f", "f")
+    buffer = memoryview(bytearray(5))
+    with file.kept_open() as fill:
+        fill(90, buffer)
+        assert bytes(buffer) == bytes(range(90, 95))
+        fill(0, buffer[:2])
+        assert bytes(buffer) == bytes([0, 1, 92, 93, 94])
+        with pytest.raises(SourceError, match=r"^f: bytes 96 to 101: expected a file at least that long"):
+            fill(96, buffer)
+    assert file.bytes_read == 7
+
+
+def test_a_file_that_changes_while_it_is_kept_open_is_an_error(tmp_path):
+    (tmp_path / "f").write_bytes(bytes(100))
+    with DiskFile(tmp_path / "f", "f").kept_open() as fill:
+        fill(0, memoryview(bytearray(5)))
+        os.truncate(tmp_path / "f", 50)
+        with pytest.raises(SourceError, match="cut while being read|found the file changed"):
+            fill(48, memoryview(bytearray(5)))
+
+
 @pytest.mark.parametrize("change", [b"grown longer", b"same"])
 def test_a_file_that_changes_between_two_reads_is_an_error(tmp_path, change):
     path = tmp_path / "f"
