@@ -33,9 +33,13 @@ class Command:
     env: dict[str, str]
 
 
+# What would make every start compile or flush anew, or NumPy's BLAS take the code of another processor than this one.
+DROPPED = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
+
 def environment(extra: dict[str, str]) -> dict[str, str]:
-    """The environment of this process without what would make every start compile or flush anew."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")}
+    """The environment of this process without what would distort a measurement."""
+    kept = {k: v for k, v in os.environ.items() if k not in DROPPED}
     return kept | extra
 
 

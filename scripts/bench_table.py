@@ -45,6 +45,16 @@ class Row:
         """A figure of its own, above zero and below `limit`."""
         return cls(what, f"{ours:.2f} {unit}", "", "", f"< {limit:g} {unit}", 0 < ours < limit)
 
+    @classmethod
+    def at_least(cls, what: str, ours: float, unit: str, *, limit: float) -> Row:
+        """A figure of its own, `limit` or more."""
+        return cls(what, f"{ours:.2f} {unit}", "", "", f"≥ {limit:g} {unit}", ours >= limit)
+
+    @classmethod
+    def figure(cls, what: str, ours: str, peer: str = "", ratio: str = "") -> Row:
+        """What is measured without a limit."""
+        return cls(what, ours, peer, ratio, "", kept=True)
+
 
 def render(rows: Sequence[Row]) -> str:
     """A table in plain text."""

@@ -45,6 +45,7 @@ def good_files() -> list[bytes]:
     value = {"model": model, "optimizer": {"state": {0: {"exp_avg": tied}}}, "step": 3, "args": [1.5, "a", None, True]}
     writer = Writer()
     packed = {"m/data.pkl": writer.pickle(value), **{f"m/data/{k}": v.tobytes() for k, v in writer.storages.items()}}
+    packed["m/version"] = b"3"
     return [save(value), save_legacy(value), archive(packed, 8)]
 
 
@@ -77,9 +78,13 @@ def mutate_inside(rng: random.Random, data: bytes) -> bytes:
     """The same of an archive's pickle alone, put into a sound archive again: what the zip reader would not let through."""
     begin = 30 + len("model/data.pkl")
     size = int.from_bytes(data[22:26], "little")
-    members = {"model/data.pkl": mutate(rng, data[begin : begin + size]), "model/byteorder": b"little"}
+    members = {
+        "model/data.pkl": mutate(rng, data[begin : begin + size]),
+        "model/byteorder": b"little",
+        "model/version": b"3",
+    }
     base = np.arange(24, dtype=np.float32)
-    storages = {"0": base, "1": base[:6], "2": np.arange(5, dtype=np.uint16)}
+    storages: dict[str, np.ndarray] = {"0": base, "1": base[:6], "2": np.arange(5, dtype=np.uint16)}
     return archive({**members, **{f"model/data/{key}": value.tobytes() for key, value in storages.items()}})
 
 

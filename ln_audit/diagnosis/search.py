@@ -21,10 +21,14 @@ MOST = 3  # explanations that are told
 
 
 class Diagnosis(NamedTuple):
-    """Faults that explain every element, simplest first; where none does, in words how far the nearest one goes."""
+    """Faults that explain every element, simplest first; where none does, in words how far the nearest one goes.
+
+    `undecided`: it goes all the way, and so may the rounding of the run's sums.
+    """
 
     explanations: tuple[Explanation, ...]
     nearest: str = ""
+    undecided: bool = False
 
 
 def search(hypotheses: Sequence[Hypothesis], suspect: Suspect, honest: Honest, *, bounded: bool = False) -> Diagnosis:
@@ -42,7 +46,9 @@ def search(hypotheses: Sequence[Hypothesis], suspect: Suspect, honest: Honest, *
         for hypothesis in (each for each in hypotheses if freedom == each.FREEDOM and each.applies(suspect)):
             explained += _explaining(hypothesis, suspect, seen, nearest)
         if explained and bounded and freedom >= FITTED:
-            return Diagnosis((), f"{explained[0].name} would explain it, and so would the rounding of its sums")
+            return Diagnosis(
+                (), f"{explained[0].name} would explain it, and so would the rounding of its sums", undecided=True
+            )
         if explained:
             return Diagnosis(tuple(explained[:MOST]))
     return Diagnosis((), described(nearest, suspect, seen.sample))

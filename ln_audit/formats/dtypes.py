@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ln_audit.core import Stored
 
 
+MAX_EXTENT = 1 << 59  # values; NumPy's own limit in bytes is 2^63
+
+
 class Dtype(NamedTuple):
     """Width of one value in bits, and its name in NumPy or ml_dtypes.
 

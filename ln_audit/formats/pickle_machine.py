@@ -18,6 +18,7 @@ from ln_audit.formats.pickle_tape import VALUES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ln_audit.formats.pickle_stack import Place
     from ln_audit.formats.pickle_tape import Tape
 
 MAX_OPCODES = 2_000_000  # in all pickles of a file: 2 to 3 s; one tensor takes 35
@@ -28,7 +29,7 @@ STOP = ord(".")
 class Machine(Stack):
     """Runs the pickles on one tape, one after the other, on one budget."""
 
-    def __init__(self, tape: Tape, names: Mapping[str, Known], persistent: Callable[[object, str], object]) -> None:
+    def __init__(self, tape: Tape, names: Mapping[str, Known], persistent: Callable[[object, Place], object]) -> None:
         """`names` are the globals allowed; `persistent` gives what a persistent id means, or raises `FormatError`."""
         super().__init__(tape, names)
         self.persistent = persistent
@@ -41,7 +42,12 @@ class Machine(Stack):
         self.begin = tape.at
         while self.opcodes < MAX_OPCODES:
             self.opcodes += 1
-            opcode = tape.byte()
+            at = tape.at
+            if at < len(tape.data):  # a call saved for each opcode
+                opcode = tape.data[at]
+                tape.at = at + 1
+            else:
+                opcode = tape.byte()
             read = VALUES.get(opcode)
             if read is not None:
                 value = read(tape)
@@ -164,11 +170,11 @@ def _buffer(machine: Machine) -> NoReturn:
 
 def _persistent_line(machine: Machine) -> None:
     text = machine.tape.line().decode("utf-8", "replace")
-    machine.push(machine.persistent(text, f"{machine.tape.file}: {machine.tape.part}byte {machine.tape.at:,}"))
+    machine.push(machine.persistent(text, machine.tape))
 
 
 def _persistent(machine: Machine) -> None:
-    found = machine.persistent(machine.pop(), f"{machine.tape.file}: {machine.tape.part}byte {machine.tape.at:,}")
+    found = machine.persistent(machine.pop(), machine.tape)
     machine.memory += 100
     machine.stack.append(found)
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from ln_audit.formats.pickle_tape import Tape
 
+    Place = Tape | str  # of what is read; becomes text only where a message begins with it
+
 MAX_MEMORY = 80_000_000  # bytes of all values ever made, about; one tensor takes 900
 MAX_MEMO = 2_000_000  # numbers of the memo; writers count from 0
 MAX_MARKS = 1_000  # open at the same time; a container in a container needs one each
@@ -41,11 +43,11 @@ class Group(list[object]):
 class Known:
     """A global that may stand in a pickle. `make` is what a call of it gives, None where a call is refused.
 
-    `make` gets the arguments and the place for its messages, and raises `FormatError`.
+    `make` gets the arguments and the place that its messages begin with, and raises `FormatError`.
     """
 
     name: str
-    make: Callable[[tuple[object, ...], str], object] | None = None
+    make: Callable[[tuple[object, ...], Place], object] | None = None
 
 
 class Stack:
@@ -138,10 +140,15 @@ class Stack:
         if type(arguments) is not tuple:
             raise self.tape.fault(f"a tuple of arguments for {function.name}", described(arguments))
         # Charged before it is made: a copy of a large list, asked for a million times, must end.
-        self.memory += 200 + sum(_copied(argument) for argument in arguments)
+        self.memory += 200
+        for argument in arguments:
+            if isinstance(argument, list | tuple):
+                self.memory += 72 * len(argument)
+            elif isinstance(argument, str | bytes):
+                self.memory += len(argument)
         if self.memory > MAX_MEMORY:
             raise self.beyond(f"{MAX_MEMORY:,} bytes of values")
-        self.stack.append(function.make(arguments, f"{self.tape.file}: {self.tape.part}byte {self.tape.at:,}"))
+        self.stack.append(function.make(arguments, self.tape))
 
     def refusal(self, name: str, found: str) -> FormatError:
         """That something else than tensors is wanted, by name."""
@@ -151,7 +158,7 @@ class Stack:
     def beyond(self, limit: str) -> UnsupportedError:
         """That a budget is spent, to be raised."""
         return UnsupportedError(
-            f"{self.tape.file}: {self.tape.part}byte {self.tape.at:,}: expected at most {limit}, found more",
+            f"{self.tape}: expected at most {limit}, found more",
             hint="save only the state dict, or save it in shards or as safetensors",
         )
 
@@ -169,10 +176,3 @@ def described(value: object) -> str:
 
 
 _NOTHING = object()  # in the memo, where no value was put
-
-
-def _copied(argument: object) -> int:
-    """Bytes that a copy of an argument takes, about."""
-    if isinstance(argument, str | bytes):
-        return len(argument)
-    return 72 * len(argument) if isinstance(argument, list | tuple) else 0

@@ -39,6 +39,10 @@ class Tape:
         self.part = part  # in messages: `data.pkl `, or nothing where the file is the pickle
         self.more = more
 
+    def __str__(self) -> str:
+        """The position, as a message begins."""
+        return f"{self.file}: {self.part}byte {self.at:,}"
+
     def byte(self) -> int:
         """The next byte, an opcode or a small number."""
         at = self.at
@@ -91,7 +95,7 @@ class Tape:
 
     def fault(self, expected: str, found: str) -> FormatError:
         """The error at this position, to be raised."""
-        return FormatError(f"{self.file}: {self.part}byte {self.at:,}: expected {expected}, found {found}")
+        return FormatError(f"{self}: expected {expected}, found {found}")
 
     def _utf8(self, raw: bytes, begin: int) -> str:
         try:
@@ -102,10 +106,7 @@ class Tape:
 
     def _bounded(self, size: int) -> bytes:
         if size > MAX_STRING:
-            raise UnsupportedError(
-                f"{self.file}: {self.part}byte {self.at:,}: expected at most {MAX_STRING:,} bytes in a string, "
-                f"found {size:,}"
-            )
+            raise UnsupportedError(f"{self}: expected at most {MAX_STRING:,} bytes in a string, found {size:,}")
         return self.take(size)
 
     def _fetch(self, size: int) -> None:

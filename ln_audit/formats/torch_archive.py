@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ln_audit.formats.zip_members import Archive
 
 MAX_UNPACKED = 2**26  # bytes of deflated members in one read; PyTorch itself never deflates
+MAX_NOTE = 64  # bytes of the members that hold one word
+VERSIONS = {b"%d" % number for number in range(1, 11)}  # torch 2.13: kMinSupportedFileFormatVersion and kMax…
 _PICKLE = "/data.pkl"
 
 
@@ -33,11 +35,11 @@ def recognises(prefix: bytes) -> bool:
     return prefix.startswith(LOCAL) and prefix[30 : 30 + length].endswith(_PICKLE.encode())
 
 
-def read_archive(source: Source, file: str) -> Saved:
+def read_archive(source: Source, file: str, prefix: bytes) -> Saved:
     """What was saved. Raises `FormatError`."""
-    archive = open_archive(source, file)
+    archive = open_archive(source, file, prefix)
     root = _root(archive)
-    pickle = archive.whole(root + _PICKLE, MAX_PICKLE)
+    pickle, big_endian = _contents(archive, root)
     storages = Storages(NO_VIEW)
     tape = Tape(pickle, file, "data.pkl ")
     saved = Machine(tape, names(), storages.persistent).run()
@@ -45,7 +47,7 @@ def read_archive(source: Source, file: str) -> Saved:
         raise tape.fault("the pickle's end at the end of data.pkl", f"{len(pickle) - tape.at:,} bytes more")
     for storage in storages.found.values():
         _check(archive, root, storage)
-    return Saved(saved, _fetch(archive, root), _place(archive, root), _big_endian(archive, root))
+    return Saved(saved, _fetch(archive, root), _place(archive, root), big_endian)
 
 
 def _root(archive: Archive) -> str:
@@ -65,6 +67,22 @@ def _root(archive: Archive) -> str:
     return root
 
 
+def _contents(archive: Archive, root: str) -> tuple[bytes, bool]:
+    """The pickle, and whether storages are big-endian: files from before PyTorch 2.1 do not say so and are not."""
+    limits = {root + _PICKLE: MAX_PICKLE}
+    limits |= {f"{root}/{name}": MAX_NOTE for name in ("version", "byteorder") if f"{root}/{name}" in archive.members}
+    contents = archive.whole(limits)
+    version = contents.get(f"{root}/version", b"none").strip()
+    if version not in VERSIONS:
+        raise UnsupportedError(
+            f"{archive.file}: version: expected 1 to {len(VERSIONS)} of the format, found {shown(version)}"
+        )
+    order = contents.get(f"{root}/byteorder", b"little")
+    if order not in {b"little", b"big"}:
+        raise FormatError(f"{archive.file}: byteorder: expected little or big, found {shown(order)}")
+    return contents[root + _PICKLE], order == b"big"
+
+
 def _check(archive: Archive, root: str, storage: Storage) -> None:
     """The storage is there and as large as the pickle says. Raises `FormatError`."""
     member = archive.members.get(f"{root}/data/{storage.key}")
@@ -74,16 +92,6 @@ def _check(archive: Archive, root: str, storage: Storage) -> None:
             f"{archive.file}: storage {shown(storage.key)}: expected {storage.nbytes:,} bytes in "
             f"{shown(f'{root}/data/{storage.key}')}, found {found}"
         )
-
-
-def _big_endian(archive: Archive, root: str) -> bool:
-    """What the member `byteorder` says; files from before PyTorch 2.1 have none and are read as little-endian."""
-    if f"{root}/byteorder" not in archive.members:
-        return False
-    order = archive.whole(f"{root}/byteorder", 64)
-    if order not in {b"little", b"big"}:
-        raise FormatError(f"{archive.file}: byteorder: expected little or big, found {shown(order)}")
-    return order == b"big"
 
 
 def _fetch(archive: Archive, root: str) -> Fetch:

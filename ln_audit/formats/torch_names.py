@@ -17,6 +17,8 @@ from ln_audit.formats.torch_views import Kind, Storage, View, size, sizes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ln_audit.formats.pickle_stack import Place
+
 _FIXED = {
     "Double": ("F64", 8), "Float": ("F32", 4), "Half": ("F16", 2), "BFloat16": ("BF16", 2), "Long": ("I64", 8), "Int": ("I32", 4),
     "Short": ("I16", 2), "Char": ("I8", 1), "Byte": ("U8", 1), "Bool": ("BOOL", 1), "ComplexDouble": ("C128", 16),
@@ -64,19 +66,19 @@ def names() -> Mapping[str, Known]:
     return MappingProxyType(table)
 
 
-def _tensor(arguments: tuple[object, ...], where: str) -> View:
+def _tensor(arguments: tuple[object, ...], where: Place) -> View:
     """`_rebuild_tensor(storage, storage_offset, size, stride)`."""
     storage = _storage(arguments, where)
     return _view(storage, storage.dtype, storage.width, arguments, where)
 
 
-def _tensor_v2(arguments: tuple[object, ...], where: str) -> View:
+def _tensor_v2(arguments: tuple[object, ...], where: Place) -> View:
     """`_rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None)`."""
     _plain(arguments[6:], where)
     return _tensor(arguments, where)
 
 
-def _tensor_v3(arguments: tuple[object, ...], where: str) -> View:
+def _tensor_v3(arguments: tuple[object, ...], where: Place) -> View:
     """`_rebuild_tensor_v3(storage, …, backward_hooks, dtype, metadata=None)`: dtypes that have no storage of their own."""
     storage, kind = _storage(arguments, where), arguments[6] if len(arguments) > 6 else None
     if not isinstance(kind, Kind):
@@ -85,14 +87,14 @@ def _tensor_v3(arguments: tuple[object, ...], where: str) -> View:
     return _view(storage, kind.dtype, kind.width, arguments, where)
 
 
-def _storage(arguments: tuple[object, ...], where: str) -> Storage:
+def _storage(arguments: tuple[object, ...], where: Place) -> Storage:
     if len(arguments) < 4 or not isinstance(arguments[0], Storage):
         found = ", ".join(described(argument) for argument in arguments[:4])
         raise FormatError(f"{where}: expected storage, offset, size and stride of a tensor, found ({found})")
     return arguments[0]
 
 
-def _view(storage: Storage, dtype: str, width: int, arguments: tuple[object, ...], where: str) -> View:
+def _view(storage: Storage, dtype: str, width: int, arguments: tuple[object, ...], where: Place) -> View:
     offset = size(arguments[1], where, "offset")
     shape, stride = sizes(arguments[2], where, "size"), sizes(arguments[3], where, "stride")
     if len(shape) != len(stride):
@@ -100,7 +102,7 @@ def _view(storage: Storage, dtype: str, width: int, arguments: tuple[object, ...
     return View(storage, dtype, width, offset, shape, stride).check(where)
 
 
-def _plain(metadata: tuple[object, ...], where: str) -> None:
+def _plain(metadata: tuple[object, ...], where: Place) -> None:
     """The metadata, where there is any, may say that the elements are to be conjugated or negated when read."""
     for said in metadata[:1]:
         if said is not None and not isinstance(said, Pairs):
@@ -113,7 +115,7 @@ def _plain(metadata: tuple[object, ...], where: str) -> None:
             )
 
 
-def _parameter(arguments: tuple[object, ...], where: str) -> View:
+def _parameter(arguments: tuple[object, ...], where: Place) -> View:
     """`_rebuild_parameter(data, requires_grad, backward_hooks[, state])`: its data."""
     data = arguments[0] if arguments else None
     if not isinstance(data, View):
@@ -121,7 +123,7 @@ def _parameter(arguments: tuple[object, ...], where: str) -> View:
     return data
 
 
-def _from_type(arguments: tuple[object, ...], where: str) -> object:
+def _from_type(arguments: tuple[object, ...], where: Place) -> object:
     """`_rebuild_from_type_v2(func, new_type, args, state)`: a tensor with attributes of its own, which are left aside."""
     if len(arguments) != 4 or not isinstance(arguments[0], Known) or not isinstance(arguments[2], tuple):
         raise FormatError(
@@ -132,7 +134,7 @@ def _from_type(arguments: tuple[object, ...], where: str) -> object:
     return arguments[0].make(arguments[2], where)
 
 
-def _pairs(arguments: tuple[object, ...], where: str) -> Pairs:
+def _pairs(arguments: tuple[object, ...], where: Place) -> Pairs:
     """`OrderedDict()`, or of a list of pairs as protocol 0 and Python 2 write it; `Counter(mapping)`."""
     given = arguments[0] if arguments else []
     if isinstance(given, Pairs):
@@ -147,7 +149,7 @@ def _pairs(arguments: tuple[object, ...], where: str) -> Pairs:
     return pairs
 
 
-def _group(arguments: tuple[object, ...], where: str) -> Group:
+def _group(arguments: tuple[object, ...], where: Place) -> Group:
     """`set(list)`, as protocol 2 writes it."""
     given = arguments[0] if arguments else []
     if not isinstance(given, list):
@@ -155,7 +157,7 @@ def _group(arguments: tuple[object, ...], where: str) -> Group:
     return Group(given)
 
 
-def _octets(arguments: tuple[object, ...], where: str) -> bytes:
+def _octets(arguments: tuple[object, ...], where: Place) -> bytes:
     """`_codecs.encode(text, "latin1")` and `bytearray(bytes)`, as protocol 2 writes byte strings; no other codec."""
     given, codec = (*arguments, None, None)[:2]
     if isinstance(given, bytes) and codec is None:
@@ -168,9 +170,9 @@ def _octets(arguments: tuple[object, ...], where: str) -> bytes:
         raise FormatError(f"{where}: expected text in latin1, found {given[cause.start]!a} in it") from cause
 
 
-def _torch_size(arguments: tuple[object, ...], where: str) -> tuple[int, ...]:
+def _torch_size(arguments: tuple[object, ...], where: Place) -> tuple[int, ...]:
     return sizes(arguments[0] if arguments else (), where, "torch.Size")
 
 
-def _left_aside(_arguments: tuple[object, ...], _where: str) -> None:
+def _left_aside(_arguments: tuple[object, ...], _where: Place) -> None:
     """A device, a layout, a complex number: nothing that a tensor is made of."""

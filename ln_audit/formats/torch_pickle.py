@@ -107,7 +107,7 @@ def _open(source: Source, file: str) -> Saved:
     if found is not None:
         raise FormatError(f"{file}: expected a PyTorch file, found {found.what}", hint=found.hint)
     if prefix.startswith(LOCAL):
-        return torch_archive.read_archive(source, file)
+        return torch_archive.read_archive(source, file, prefix)
     if not torch_legacy.recognises(prefix) and not prefix.startswith(b"\x80"):
         impostors.refuse(file, prefix, source.size(file), "a PyTorch file")
     return torch_legacy.read_legacy(source, file, prefix)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ln_audit.errors import FormatError
 from ln_audit.formats.pickle_stack import described
 from ln_audit.formats.shown import shown
 from ln_audit.formats.torch_views import Kind, Storage, size
+
+if TYPE_CHECKING:
+    from ln_audit.formats.pickle_stack import Place
 
 NO_VIEW = 5  # a persistent id: "storage", type, key, location, elements
 WITH_VIEW = 6  # … and None, or the key, offset and size of a storage inside this one: before PyTorch 1.6
@@ -19,7 +24,7 @@ class Storages:
         self.parts = parts
         self.found: dict[str, Storage] = {}
 
-    def persistent(self, saved: object, where: str) -> Storage:
+    def persistent(self, saved: object, where: Place) -> Storage:
         """The storage of a persistent id. Raises `FormatError` for anything else: old files name classes and their source so."""
         if type(saved) is not tuple or len(saved) != self.parts or _text(saved[0]) != "storage":
             raise FormatError(f"{where}: persistent id: expected a storage, found {_id(saved)}")
@@ -37,7 +42,7 @@ class Storages:
         return known if self.parts == NO_VIEW or saved[5] is None else _inside(known, saved[5], where)
 
 
-def _inside(root: Storage, view: object, where: str) -> Storage:
+def _inside(root: Storage, view: object, where: Place) -> Storage:
     if type(view) is not tuple or len(view) != 3:
         raise FormatError(
             f"{where}: storage {shown(root.key)}: expected key, offset and size of a view, found {described(view)}"

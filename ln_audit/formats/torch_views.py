@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.core import Range, Stored, TensorInfo
 from ln_audit.errors import FormatError, UnsupportedError
 from ln_audit.formats.pickle_stack import Known, described
 from ln_audit.formats.shown import shown
+
+if TYPE_CHECKING:
+    from ln_audit.formats.pickle_stack import Place
 
 MAX_RANK = 64  # PyTorch's
 MAX_SIZE = 2**63 - 1  # PyTorch's sizes, strides and offsets are 64-bit integers with a sign
@@ -59,7 +62,7 @@ class View:
     def range(self) -> Range:
         """From the first to the last byte that the view needs, counted from the beginning of its record."""
         first = self.storage.begin + self.offset * self.width
-        return Range(first, first + self._span() * self.width)
+        return Range(first, first + self._span(self.elements) * self.width)
 
     @property
     def contiguous(self) -> bool:
@@ -75,16 +78,17 @@ class View:
         """What a header would say of it."""
         return TensorInfo(name, self.dtype, self.shape, self.elements * self.width)
 
-    def _span(self) -> int:
+    def _span(self, elements: int) -> int:
         """Elements from the first to the last, inclusive."""
-        if self.elements == 0:
+        if not elements:
             return 0
         return 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.stride, strict=True))
 
-    def check(self, where: str) -> View:
+    def check(self, where: Place) -> View:
         """Itself, if it lies inside its storage. Raises `FormatError`."""
-        end = (self.offset + self._span()) * self.width
-        if self.elements * self.width > MAX_SIZE or end > self.storage.nbytes:
+        elements = self.elements
+        end = (self.offset + self._span(elements)) * self.width
+        if elements * self.width > MAX_SIZE or end > self.storage.nbytes:
             raise FormatError(
                 f"{where}: storage {shown(self.storage.key)}: expected at least {end:,} bytes for {self.dtype} "
                 f"{shown(list(self.shape))}, found {self.storage.nbytes:,}"
@@ -92,16 +96,16 @@ class View:
         return self
 
 
-def sizes(value: object, where: str, what: str) -> tuple[int, ...]:
+def sizes(value: object, where: Place, what: str) -> tuple[int, ...]:
     """A tuple or list of sizes of a tensor. Raises `FormatError`."""
     if type(value) not in {tuple, list} or not isinstance(value, tuple | list):
         raise FormatError(f"{where}: {what}: expected a tuple of integers, found {described(value)}")
     if len(value) > MAX_RANK:
         raise FormatError(f"{where}: {what}: expected at most {MAX_RANK} dimensions, found {len(value):,}")
-    return tuple(size(item, where, what) for item in value)
+    return tuple([size(item, where, what) for item in value])
 
 
-def size(value: object, where: str, what: str) -> int:
+def size(value: object, where: Place, what: str) -> int:
     """A size, stride, offset or count: no bool, not negative, 63 bits. Raises `FormatError`."""
     if type(value) is not int or not 0 <= value <= MAX_SIZE:
         raise FormatError(f"{where}: {what}: expected an integer from 0 to 2^63 - 1, found {described(value)}")

@@ -1,59 +1,38 @@
-"""The members of a zip archive, read by range: its directory from the end of the file, then only what is asked for.
+"""The contents of a zip archive's members, read by range: only what is asked for, packed or not.
 
-`zipfile` needs the file as a stream and lets pass what two readers understand differently. Here one reading is possible
-or none: nothing before the first member and behind the end, each name once, no member inside another, and each where
-and what the directory says.
-Format: APPNOTE.TXT 6.3.10 of PKWARE, sections 4.3.7 (local header), 4.3.12 (directory), 4.3.14 to 4.3.16 (its end).
+Format: APPNOTE.TXT 6.3.10 of PKWARE, section 4.3.7 (local header).
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ln_audit.core import Range
 from ln_audit.errors import FormatError, UnsupportedError
 from ln_audit.formats.shown import shown
+from ln_audit.formats.zip_directory import DEFLATED, ENCRYPTED, LOCAL_SIZE, Held, read_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ln_audit.core import Source
+    from ln_audit.formats.zip_directory import Member
 
-MAX_MEMBERS = 100_000  # each takes some 400 bytes of memory
-MAX_DIRECTORY = 16_000_000  # bytes
-LOCAL, CENTRAL, END, END64, LOCATOR64 = b"PK\3\4", b"PK\1\2", b"PK\5\6", b"PK\6\6", b"PK\6\7"
-STORED, DEFLATED = 0, 8
+LOCAL = b"PK\3\4"
 _LOCAL = struct.Struct(
     "<4s5H3L2H"
 )  # …, flags [2], method [3], …, packed size, size, name length [9], extra length [10]
-_CENTRAL = struct.Struct("<4s6H3L5H2L")
-_END = struct.Struct("<4s4H2LH")  # signature, disks 2, members 2, directory size, directory offset, comment length
-_END64 = struct.Struct("<4sQ2H2L4Q")  # signature, size of the rest, versions 2, disks 2, members 2, size, offset
-_LOCATOR64 = struct.Struct("<4sLQL")
-_TAIL = 65_535 + _END.size + _LOCATOR64.size + _END64.size  # a comment of any length, and what precedes it
-_WITH_DESCRIPTOR, _ENCRYPTED = 8, 1 | 64  # flags
-
-
-class Member(NamedTuple):
-    """One member as the directory has it. `offset` is that of its local header, `limit` where the next thing begins."""
-
-    name: str
-    method: int
-    packed: int
-    size: int
-    crc: int
-    offset: int
-    limit: int
+_WITH_DESCRIPTOR = 8  # flag: the sizes follow the data
 
 
 class Archive:
     """An archive whose directory was read and found sound."""
 
-    def __init__(self, source: Source, file: str, members: Mapping[str, Member]) -> None:
-        self.source = source
-        self.file = file
+    def __init__(self, held: Held, members: Mapping[str, Member]) -> None:
+        self.held = held
+        self.file = held.file
         self.members = members
         self._starts: dict[str, int] = {}
 
@@ -65,7 +44,7 @@ class Archive:
         """
         self._bounded([member for member, _ in wanted], at_most)
         starts = self._located([member for member, _ in wanted])
-        parts = self.source.read(self.file, [self._range(member, starts, range_) for member, range_ in wanted])
+        parts = self.held.read([self._range(member, starts, range_) for member, range_ in wanted])
         found = []
         for (member, range_), part in zip(wanted, parts, strict=True):
             packed = member.method == DEFLATED
@@ -82,14 +61,16 @@ class Archive:
             raise UnsupportedError(f"{self.file}: {shown(name)}: expected a stored member, found a deflated one")
         return self._located([member])[name]
 
-    def whole(self, name: str, at_most: int) -> bytes:
-        """One member's content. Raises `FormatError`, also where it is longer than `at_most`."""
-        member = self.members[name]
-        if member.size > at_most:
-            raise UnsupportedError(
-                f"{self.file}: {shown(name)}: expected at most {at_most:,} bytes, found {member.size:,}"
-            )
-        return self.read([(member, Range(0, member.size))], at_most)[0]
+    def whole(self, limits: Mapping[str, int]) -> dict[str, bytes]:
+        """Contents of members, in one read, each up to its limit in bytes. Raises `FormatError`."""
+        for name, at_most in limits.items():
+            found = self.members[name].size
+            if found > at_most:
+                raise UnsupportedError(
+                    f"{self.file}: {shown(name)}: expected at most {at_most:,} bytes, found {found:,}"
+                )
+        wanted = [(self.members[name], Range(0, self.members[name].size)) for name in limits]
+        return dict(zip(limits, self.read(wanted, sum(limits.values())), strict=True))
 
     def _range(self, member: Member, starts: Mapping[str, int], range_: Range) -> Range:
         start = starts[member.name]
@@ -101,26 +82,26 @@ class Archive:
         """Where the content of each begins: behind its local header, whose length only the header itself knows."""
         new = [member for member in dict.fromkeys(members) if member.name not in self._starts]
         names = [member.name.encode() for member in new]
-        ends = [member.offset + _LOCAL.size + len(name) for member, name in zip(new, names, strict=True)]
-        headers = self.source.read(
-            self.file, [Range(member.offset, min(end, member.limit)) for member, end in zip(new, ends, strict=True)]
+        ends = [member.offset + LOCAL_SIZE + len(name) for member, name in zip(new, names, strict=True)]
+        headers = self.held.read(
+            [Range(member.offset, min(end, member.limit)) for member, end in zip(new, ends, strict=True)]
         )
         for member, name, header in zip(new, names, headers, strict=True):
             self._starts[member.name] = self._start(member, name, header)
         return self._starts
 
     def _start(self, member: Member, name: bytes, header: bytes) -> int:
-        if len(header) < _LOCAL.size or header[:4] != LOCAL:
+        if len(header) < LOCAL_SIZE or header[:4] != LOCAL:
             raise self._fault(member, "its local header", ascii(header[:4].decode("latin-1")))
         fields = _LOCAL.unpack_from(header)
         flags, method, packed, size = fields[2], fields[3], fields[7], fields[8]
-        if header[_LOCAL.size :] != name or fields[9] != len(name):
+        if header[LOCAL_SIZE:] != name or fields[9] != len(name):
             raise self._fault(member, "the same name in its local header", "another")
-        if method != member.method or flags & _ENCRYPTED:
+        if method != member.method or flags & ENCRYPTED:
             raise self._fault(member, f"method {member.method} in its local header", f"{method}, flags {flags:#x}")
         if not flags & _WITH_DESCRIPTOR and (packed, size) not in {(member.packed, member.size), (2**32 - 1,) * 2}:
             raise self._fault(member, f"sizes {member.packed:,} and {member.size:,}", f"{packed:,} and {size:,}")
-        start = member.offset + _LOCAL.size + int(fields[9]) + int(fields[10])
+        start = member.offset + LOCAL_SIZE + int(fields[9]) + int(fields[10])
         if start + member.packed > member.limit:
             raise self._fault(member, f"its end before byte {member.limit:,}", f"{start + member.packed:,}")
         return start
@@ -158,124 +139,7 @@ class Archive:
         return FormatError(f"{self.file}: {shown(member.name)}: expected {expected}, found {found}")
 
 
-def open_archive(source: Source, file: str) -> Archive:
-    """The archive's members. Raises `FormatError` for all that could be read in two ways, and what is too large."""
-    size = source.size(file)
-    begin = max(0, size - _TAIL)
-    tail = source.read(file, [Range(begin, size)])[0]
-    count, directory = _end(tail, begin, file)
-    if count > MAX_MEMBERS or directory.end - directory.begin > MAX_DIRECTORY:
-        raise UnsupportedError(
-            f"{file}: zip directory: expected at most {MAX_MEMBERS:,} members in {MAX_DIRECTORY:,} bytes, found {count:,} "
-            f"in {directory.end - directory.begin:,}"
-        )
-    held = tail[directory.begin - begin : directory.end - begin] if directory.begin >= begin else None
-    data = source.read(file, [directory])[0] if held is None else held
-    return Archive(source, file, _members(data, count, directory.begin, file))
-
-
-def _end(tail: bytes, begin: int, file: str) -> tuple[int, Range]:
-    """Number of members and the directory's place, from the end record and its 64-bit form before it."""
-    at = tail.rfind(END)
-    while at >= 0 and at + _END.size + int.from_bytes(tail[at + 20 : at + 22], "little") != len(tail):
-        at = tail.rfind(END, 0, at)
-    if at < 0:
-        raise FormatError(
-            f"{file}: expected a zip archive's end record, found none",
-            hint="the file was cut short, or something was appended to it; download or copy it again",
-        )
-    _, disk, first, here, count, size, offset, _ = _END.unpack_from(tail, at)
-    if at >= _LOCATOR64.size and tail.startswith(LOCATOR64, at - _LOCATOR64.size):
-        at -= _LOCATOR64.size + _END64.size
-        wide = _end64(tail, at, begin, file)
-        for narrow, value, largest in zip((here, count, size, offset), wide, (2**16, 2**16, 2**32, 2**32), strict=True):
-            if narrow not in {value, largest - 1}:
-                raise FormatError(
-                    f"{file}: zip directory: expected one end, found two that differ: {narrow:,}, {value:,}"
-                )
-        here, count, size, offset = wide
-    if disk or first or here != count:
-        raise UnsupportedError(f"{file}: zip directory: expected one disk, found a part of several")
-    if offset + size != begin + at:
-        raise FormatError(
-            f"{file}: zip directory: expected its end at byte {begin + at:,}, found {offset + size:,}",
-            hint="the file was cut short, or something was put before the archive",
-        )
-    return count, Range(offset, offset + size)
-
-
-def _end64(tail: bytes, at: int, begin: int, file: str) -> tuple[int, int, int, int]:
-    _, _, place, _ = _LOCATOR64.unpack_from(tail, at + _END64.size) if at >= 0 else (0, 0, -1, 0)
-    if place != begin + at or not tail.startswith(END64, at):
-        raise FormatError(f"{file}: zip directory: expected its 64-bit end at byte {begin + at:,}, found {place:,}")
-    _, rest, _, _, disk, first, here, count, size, offset = _END64.unpack_from(tail, at)
-    if rest != _END64.size - 12 or disk or first:
-        raise UnsupportedError(f"{file}: zip directory: expected a plain 64-bit end, found {rest:,} bytes of it")
-    return here, count, size, offset
-
-
-def _members(data: bytes, count: int, begin: int, file: str) -> Mapping[str, Member]:
-    """The directory's entries by name; each ends where the next one, or the directory at `begin`, begins."""
-    found = list(_entries(data, count, file))
-    found.sort(key=lambda member: member.offset)
-    if found and found[0].offset:
-        raise FormatError(f"{file}: expected its first member at byte 0, found it at {found[0].offset:,}")
-    members: dict[str, Member] = {}
-    for index, member in enumerate(found):
-        limit = found[index + 1].offset if index + 1 < len(found) else begin
-        if member.name in members:
-            raise FormatError(f"{file}: {shown(member.name)}: expected one member of that name, found two")
-        if member.offset + _LOCAL.size + len(member.name.encode()) + member.packed > limit:
-            raise FormatError(
-                f"{file}: {shown(member.name)}: expected its end before byte {limit:,}, found {member.packed:,} bytes "
-                f"from {member.offset:,}: members overlap"
-            )
-        members[member.name] = member._replace(limit=limit)
-    return members
-
-
-def _entries(data: bytes, count: int, file: str) -> Iterator[Member]:
-    at = 0
-    for _ in range(count):
-        if len(data) - at < _CENTRAL.size or not data.startswith(CENTRAL, at):
-            raise FormatError(f"{file}: zip directory byte {at:,}: expected an entry, found none of {count:,}")
-        fields = _CENTRAL.unpack_from(data, at)
-        name_end = at + _CENTRAL.size + fields[10]
-        extra_end = name_end + fields[11]
-        yield _entry(fields, data[at + _CENTRAL.size : name_end], data[name_end:extra_end], file)
-        at = extra_end + fields[12]
-    if at != len(data):
-        raise FormatError(
-            f"{file}: zip directory: expected {count:,} entries in {len(data):,} bytes, found {at:,} bytes"
-        )
-
-
-def _entry(fields: tuple[int, ...], raw: bytes, extra: bytes, file: str) -> Member:
-    try:
-        name = raw.decode()
-    except UnicodeDecodeError as cause:
-        raise FormatError(f"{file}: zip directory: expected names in UTF-8, found {shown(raw)}") from cause
-    if name.startswith("/") or "\\" in name or "\0" in name or ".." in name.split("/"):
-        raise FormatError(f"{file}: {shown(name)}: expected a name inside the archive, found a path out of it")
-    flags, method, crc, packed, size, offset = (*(fields[i] for i in (3, 4, 7, 8, 9)), fields[16])
-    if flags & _ENCRYPTED:
-        raise UnsupportedError(f"{file}: {shown(name)}: expected a readable member, found an encrypted one")
-    if method not in {STORED, DEFLATED}:
-        raise UnsupportedError(f"{file}: {shown(name)}: expected a stored or deflated member, found method {method}")
-    wide = _zip64(extra)
-    values = [int(next(wide, -1)) if value == 2**32 - 1 else value for value in (size, packed, offset)]
-    if min(values) < 0 or (method == STORED and values[0] != values[1]):
-        raise FormatError(f"{file}: {shown(name)}: expected a member's sizes and place, found {values}")
-    return Member(name, method, values[1], values[0], crc, values[2], 0)
-
-
-def _zip64(extra: bytes) -> Iterator[int]:
-    """The 64-bit numbers of an entry that has any, in the order size, packed size, offset."""
-    at = 0
-    while at + 4 <= len(extra):
-        kind, length = struct.unpack_from("<HH", extra, at)
-        if kind == 1:
-            body = extra[at + 4 : at + 4 + length]
-            yield from (value for (value,) in struct.iter_unpack("<Q", body[: len(body) // 8 * 8]))
-            return
-        at += 4 + length
+def open_archive(source: Source, file: str, prefix: bytes = b"") -> Archive:
+    """The archive, its directory read and found sound; `prefix` are its first bytes, if known. Raises `FormatError`."""
+    held = Held(source, file, prefix)
+    return Archive(held, read_directory(held))

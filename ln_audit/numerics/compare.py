@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ln_audit.core import Explanation
     from ln_audit.numerics.tally import Tally
 
-    Diagnose = Callable[[Setting, Hypothesis, bool], tuple[tuple[Explanation, ...], str]]
-    """The faults that explain what an honest way does not, by k = d or not; else how far the nearest goes."""
+    Diagnose = Callable[[Setting, Hypothesis, bool], tuple[tuple[Explanation, ...], str, bool]]
+    """Faults that explain what an honest way does not (within k = d or not); the nearest; whether it is undecided."""
 
 UNEXPLAINED = {"off-reference", "nonfinite-output", "summation-order", "before-rounded"}  # a fault may lie behind these
 
@@ -78,8 +78,8 @@ def compare(
     if decide(evidence).finding == "off-reference":
         evidence = _look_further(rows, hypotheses, best, setting, evidence)
     if diagnose is not None and decide(evidence).finding in UNEXPLAINED:
-        explanations, nearest = diagnose(setting, hypotheses[best], evidence.within_worst_case)
-        evidence = replace(evidence, explanations=explanations, nearest=nearest)
+        explanations, nearest, undecided = diagnose(setting, hypotheses[best], evidence.within_worst_case)
+        evidence = replace(evidence, explanations=explanations, nearest=nearest, undecided=undecided)
     return _comparison(rows, label, setting, hypotheses[best], survey=survey, evidence=evidence)
 
 

@@ -5,11 +5,15 @@ reference (`judge`); a hypothesis that fails there is dropped. As soon as none i
 says so: whoever asked takes `stream.survey`, and what it finds is the reference's alone.
 
 The worst element is the reference's too: the row that a kernel finds worse than all before is judged once more.
+A large recording is walked in parts, one for each processor; what they find is added up in their order.
 """
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ln_audit.numerics.floats import float64
@@ -26,29 +30,47 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ln_audit.core import Rows
+    from ln_audit.numerics.floats import Format
     from ln_audit.numerics.judge import Hypothesis, Setting
     from ln_audit.numerics.kernels import Fast
-    from ln_audit.numerics.terms import Kernel
+    from ln_audit.numerics.terms import Kernel, Terms
 
     Pair = tuple[NDArray[Any], NDArray[Any]]
+
+MOST_PARTS = 4  # more only wait for the memory, and each has buffers of its own
+PART_BYTES = 2**26  # a part of less is judged before its thread is worth it
 
 
 @runtime_checkable
 class Lending(Protocol):
-    """Rows that read ahead into buffers they use again."""
+    """Rows that can be walked in parts, through buffers that are used again."""
 
-    def lent_blocks(self, rows: int) -> Iterator[Pair]:
-        """As `core.Rows.blocks`, each block valid until the next is asked for."""
+    def lent_parts(self, rows: int, parts: int) -> list[tuple[int, Iterator[Pair]]]:
+        """Up to `parts` walks and the first row of each; a block is valid until the next of its walk is asked for."""
 
 
 @dataclass(slots=True)
 class Candidate:
-    """One hypothesis that has agreed so far. `best`: the largest ratio that its kernel has found."""
+    """One hypothesis in one part. `best`: the largest ratio that its kernel has found there."""
 
     hypothesis: Hypothesis
     kernel: Kernel
     tally: Tally = field(default_factory=Tally)
     best: float = 0.0
+
+
+@dataclass(slots=True)
+class Part:
+    """One walk over some of the rows, its hypotheses in their order, those of `own` among them that have to agree."""
+
+    first_row: int
+    blocks: Iterator[Pair]
+    candidates: list[Candidate]
+    own: Collection[int]
+    setting: Setting
+    held_by: Format | None  # what every number of `after` has to be one of, where its stored dtype does not see to that
+    before: NonfiniteCount = field(default_factory=NonfiniteCount)
+    after: NonfiniteCount = field(default_factory=NonfiniteCount)
 
 
 def survey(
@@ -59,49 +81,66 @@ def survey(
     None too where no kernel pays or serves, and where not all of `after` is a number of an inferred output dtype. The
     tallies of hypotheses that were dropped on the way are incomplete, and not clean.
     """
-    fast = fast or chosen(_size(rows))
-    if fast is None:
+    size = _size(rows)
+    fast = fast or chosen(size)
+    told = [terms(hypothesis, setting, rows.width) for hypothesis in hypotheses]
+    if fast is None or (kernels := _kernels(fast, told)) is None:
         return None
-    candidates = []
-    for hypothesis in hypotheses:
-        told = terms(hypothesis, setting, rows.width)
-        kernel = None if told is None else fast.kernel(told)
-        if kernel is None:
-            return None
-        candidates.append(Candidate(hypothesis, kernel))
-    return _walk(rows, candidates, setting, {id(candidates[at]) for at in own})
+    held_by = None if contained(rows.after_dtype, setting.output) else setting.output
+    parts = []
+    for first_row, blocks in _walks(rows, kernels[0].rows, max(1, min(MOST_PARTS, _processors(), size // PART_BYTES))):
+        kernels = _kernels(fast, told) if parts else kernels  # each has its own buffers
+        candidates = [Candidate(*pair) for pair in zip(hypotheses, kernels or (), strict=True)]
+        parts.append(Part(first_row, blocks, candidates, own, setting, held_by))
+    return _added_up(parts) if _all_pass(parts) else None
 
 
 def _size(rows: Rows) -> int:
-    return sum(rows.positions * rows.width * bits // 8 for bits in map(_bits, (rows.before_dtype, rows.after_dtype)))
+    sizes = {"float64": 8, "float32": 4}
+    return sum(rows.positions * rows.width * sizes.get(each, 2) for each in (rows.before_dtype, rows.after_dtype))
 
 
-def _bits(dtype: str) -> int:
-    return {"float64": 64, "float32": 32}.get(dtype, 16)
+def _kernels(fast: Fast, told: Sequence[Terms | None]) -> list[Kernel] | None:
+    kernels = [None if each is None else fast.kernel(each) for each in told]
+    there = [each for each in kernels if each is not None]
+    return there if len(there) == len(kernels) else None
 
 
-def _walk(rows: Rows, candidates: list[Candidate], setting: Setting, own: Collection[int]) -> Survey | None:
-    nonfinite = NonfiniteCount(), NonfiniteCount()
-    to_hold = None if contained(rows.after_dtype, setting.output) else setting.output
-    left, first_row = list(candidates), 0
-    for block in _blocks(rows, candidates[0].kernel.rows):
-        if to_hold is not None and not all_held(block[1], to_hold):
-            return None
-        unclear = [each for each in left if not _cleared(each, block, setting, first_row)]
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _walks(rows: Rows, at_most: int, parts: int) -> list[tuple[int, Iterator[Pair]]]:
+    return rows.lent_parts(at_most, parts) if isinstance(rows, Lending) else [(0, rows.blocks(at_most))]
+
+
+def _all_pass(parts: Sequence[Part]) -> bool:
+    stop = Event()
+    if len(parts) == 1:
+        return _passes(parts[0], stop)
+    with ThreadPoolExecutor(len(parts)) as pool:
+        return all(pool.map(lambda part: _passes(part, stop), parts))
+
+
+def _passes(part: Part, stop: Event) -> bool:
+    """Walk a part until its end, or until it or another has no hypothesis left that would pass."""
+    left, own = list(part.candidates), {id(part.candidates[at]) for at in part.own}
+    for block in part.blocks:
+        if part.held_by is not None and not all_held(block[1], part.held_by):
+            stop.set()
+        if stop.is_set():
+            return False
+        unclear = [each for each in left if not _cleared(each, block, part)]
         if unclear:
-            _judge(unclear, block, setting, first_row, nonfinite)
+            _judge(unclear, block, part)
             left = [each for each in left if each.tally.within]
             if not any(id(each) in own for each in left):
-                return None
-        first_row += len(block[0])
-    return Survey(tuple(each.tally for each in candidates), *nonfinite)
+                stop.set()
+        part.first_row += len(block[0])
+    return not stop.is_set()
 
 
-def _blocks(rows: Rows, at_most: int) -> Iterator[Pair]:
-    return rows.lent_blocks(at_most) if isinstance(rows, Lending) else rows.blocks(at_most)
-
-
-def _cleared(candidate: Candidate, block: Pair, setting: Setting, first_row: int) -> bool:
+def _cleared(candidate: Candidate, block: Pair, part: Part) -> bool:
     """Whether the kernel finds the block clean, which is then added up; a new worst element is the reference's."""
     figures = candidate.kernel.judge(*block, candidate.best)
     if figures is None or max(figures.ratio, candidate.best) < RESOLVED:
@@ -110,30 +149,50 @@ def _cleared(candidate: Candidate, block: Pair, setting: Setting, first_row: int
     if figures.ratio > candidate.best:
         candidate.best, seen = figures.ratio, Tally()
         before, after = (float64(side[row : row + 1]) for side in block)
-        seen.add(judge(prepare(before, setting), after, candidate.hypothesis, setting), first_row + row)
+        judgement = judge(prepare(before, part.setting), after, candidate.hypothesis, part.setting)
+        seen.add(judgement, part.first_row + row)
         if not seen.clean:
             return False
-        if seen.max_ratio > tally.max_ratio * (1 + NOISE):
-            tally.worst = seen.worst
+        _take_worst(tally, seen)
     tally.judged += block[0].size
     tally.max_abs_error = max(tally.max_abs_error or 0.0, figures.error)
     return True
 
 
-def _judge(
-    candidates: Sequence[Candidate],
-    block: Pair,
-    setting: Setting,
-    first_row: int,
-    nonfinite: tuple[NonfiniteCount, NonfiniteCount],
-) -> None:
+def _judge(candidates: Sequence[Candidate], block: Pair, part: Part) -> None:
     """The reference's judgement of a block, in pieces as large as it likes them."""
     step = block_rows(block[0].shape[1])
     for at in range(0, len(block[0]), step):
         before, after = (float64(side[at : at + step]) for side in block)
-        for count, side in zip(nonfinite, (before, after), strict=True):
-            count.add(side, first_row + at)
-        prepared = prepare(before, setting)
+        part.before.add(before, part.first_row + at)
+        part.after.add(after, part.first_row + at)
+        prepared = prepare(before, part.setting)
         for each in candidates:
-            each.tally.add(judge(prepared, after, each.hypothesis, setting), first_row + at)
+            each.tally.add(judge(prepared, after, each.hypothesis, part.setting), part.first_row + at)
             each.best = max(each.best, each.tally.max_ratio)
+
+
+def _take_worst(tally: Tally, later: Tally) -> None:
+    """The first element that comes within NOISE of the largest ratio."""
+    if later.max_ratio > tally.max_ratio * (1 + NOISE):
+        tally.worst = later.worst
+
+
+def _added_up(parts: Sequence[Part]) -> Survey:
+    first, *others = parts
+    tallies = [each.tally for each in first.candidates]
+    for part in others:
+        for tally, candidate in zip(tallies, part.candidates, strict=True):
+            _take_worst(tally, candidate.tally)
+            _add_counts(tally, candidate.tally)
+        for count, later in ((first.before, part.before), (first.after, part.after)):
+            count.nan, count.inf = count.nan + later.nan, count.inf + later.inf
+            count.first = later.first if count.first is None else count.first
+    return Survey(tuple(tallies), first.before, first.after)
+
+
+def _add_counts(tally: Tally, later: Tally) -> None:
+    tally.judged, tally.over = tally.judged + later.judged, tally.over + later.over
+    tally.outside, tally.wrong = tally.outside + later.outside, tally.wrong + later.wrong
+    if later.max_abs_error is not None:
+        tally.max_abs_error = max(later.max_abs_error, tally.max_abs_error or 0.0)

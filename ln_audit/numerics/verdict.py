@@ -18,7 +18,7 @@ class Evidence:
     `tally`: under the honest hypothesis that fits best. `other_chain`: a known rounding chain, not the family's, that
     keeps every cell. `lanes`: a summation order that explains. `within_worst_case`: bounded by k = d. `before_rounded`:
     an undeclared rounding of the input that explains. `explanations`: faults that explain; None if nobody has looked.
-    `nearest`: where none does, how far the nearest goes, in words.
+    `nearest`: where none does, how far the nearest goes, in words. `undecided`: it goes all the way, but so may the sums.
     """
 
     tally: Tally
@@ -29,6 +29,7 @@ class Evidence:
     before_rounded: Format | None = None
     explanations: tuple[Explanation, ...] | None = None
     nearest: str = ""
+    undecided: bool = False
 
 
 class Decision(NamedTuple):
@@ -53,6 +54,7 @@ def decide(evidence: Evidence) -> Decision:
         (evidence.lanes is not None, Decision("warn", "summation-order")),
         (bool(faults), Decision("fail", "off-reference")),
         (evidence.before_rounded is not None, Decision("skip", "before-rounded")),
+        (evidence.undecided, Decision("skip", "unexplained")),
         (tried and not tally.over, Decision("warn", "another-rounding-chain")),
         (tried and evidence.within_worst_case, Decision("skip", "unexplained")),
     )

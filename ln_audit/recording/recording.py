@@ -13,7 +13,7 @@ from ln_audit.recording.dtypes import safetensors_element
 from ln_audit.recording.files import RecordedFile, as_recording_fault
 from ln_audit.recording.npy import HEAD, MAGIC, read_header
 from ln_audit.recording.npz import open_member
-from ln_audit.recording.read_ahead import lent_blocks
+from ln_audit.recording.read_ahead import lent_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,9 +72,11 @@ class NormRows:
         """Blocks of at most `rows` rows, before and after, each [n, width], native dtype."""
         return zip(self.before.blocks(rows), self.after.blocks(rows), strict=True)
 
-    def lent_blocks(self, rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-        """The same, read ahead of their use; each block is valid until the next is asked for."""
-        return lent_blocks(self.before, self.after, rows)
+    def lent_parts(
+        self, rows: int, parts: int
+    ) -> list[tuple[int, Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]]]:
+        """The same in up to `parts` walks side by side, each with its first row; a block is valid until the next."""
+        return lent_parts(self.before, self.after, rows, parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def test_tensors_are_read_by_range_with_the_count_before_their_storage():
 
 
 def test_a_pickle_longer_than_the_prefetch_is_brought_in_growing_pieces():
-    arrays = {f"layer.{number}.weight": np.full(1, number, np.float32) for number in range(2_000)}
+    arrays = {f"layer.{number}.weight": np.full(1, number, np.float32) for number in range(3_000)}
     data = save_legacy(tensors(arrays))
     source = MemorySource({"f": data})
     checkpoint = read_checkpoint(source, "f")

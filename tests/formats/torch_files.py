@@ -56,12 +56,14 @@ class Raw:
 
 @dataclass
 class Writer:
-    """Opcodes of protocol 2, without a memo; collects the storages on its way."""
+    """Opcodes of protocol 2, with strings and names in the memo; collects the storages on its way."""
 
     legacy: bool = False
     storages: dict[str, np.ndarray] = field(default_factory=dict)
+    memo: dict[bytes, int] = field(default_factory=dict)
 
     def pickle(self, value: object) -> bytes:
+        self.memo.clear()
         return b"\x80\x02" + self.value(value) + b"."
 
     def value(self, value: Any) -> bytes:
@@ -71,7 +73,7 @@ class Writer:
             case Tensor():
                 return self.tensor(value)
             case Global():
-                return f"c{value.module}\n{value.name}\n".encode()
+                return self.once(f"c{value.module}\n{value.name}\n".encode())
             case Call():
                 return self.value(value.function) + self.value(value.arguments) + b"R"
             case Persistent():
@@ -86,7 +88,7 @@ class Writer:
             case float():
                 return b"G" + struct.pack(">d", value)
             case str():
-                return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+                return self.once(b"X" + struct.pack("<I", len(value.encode())) + value.encode())
             case tuple():
                 return b"(" + b"".join(map(self.value, value)) + b"t"
             case list():
@@ -94,6 +96,13 @@ class Writer:
             case dict():
                 return b"}(" + b"".join(self.value(k) + self.value(v) for k, v in value.items()) + b"u"
         raise TypeError(type(value))
+
+    def once(self, code: bytes) -> bytes:
+        """The opcodes the first time, then what the memo holds."""
+        if code in self.memo:
+            return b"j" + struct.pack("<I", self.memo[code])
+        self.memo[code] = len(self.memo)
+        return code + b"r" + struct.pack("<I", self.memo[code])
 
     def tensor(self, tensor: Tensor) -> bytes:
         self.storages[tensor.key] = tensor.base

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import pickle
+import random
 import warnings
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from ln_audit.errors import FormatError
 from ln_audit.formats import torch_pickle
 from ln_audit.formats.dtypes import DTYPES
+from scripts.fuzz_torch import good_files, mutate, mutate_inside
 from tests.formats import torch_files
 from tests.formats.memory_source import MemorySource
 from tests.shared import needs
@@ -224,3 +227,22 @@ def test_a_torchscript_archive_is_refused_and_says_what_it_is():
 
 def test_every_dtype_named_here_has_values_or_is_known_to_have_none():
     assert set(KINDS.values()) - DTYPES.keys() == {"C128"}
+
+
+def test_what_ours_still_reads_of_damaged_files_torch_reads_the_same_or_not_at_all():
+    rng, good = random.Random(7), good_files()
+    agreed = 0
+    for number in range(3_000):
+        data = mutate_inside(rng, good[0]) if number % 4 == 3 else mutate(rng, good[number % 4])
+        try:
+            found = ours(data)
+        except FormatError:
+            continue
+        try:
+            expected = torch.load(io.BytesIO(data), weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, TypeError):  # opcodes and arguments that it knows less of
+            continue
+        state = expected.get("model", expected)
+        assert found == theirs(state if found.keys() == state.keys() else flattened(expected)), data
+        agreed += 1
+    assert agreed > 50

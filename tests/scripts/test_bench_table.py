@@ -25,6 +25,15 @@ def test_a_figure_of_its_own_lies_below_its_limit_and_above_zero(ours: float, ke
     assert Row.at_most("x", ours, "MB", limit=60).kept is kept
 
 
+@pytest.mark.parametrize(("ours", "kept"), [(10.0, True), (9.99, False)])
+def test_a_figure_of_its_own_reaches_its_limit(ours: float, kept: bool):
+    assert Row.at_least("x", ours, "GB/s", limit=10).kept is kept
+
+
+def test_a_figure_without_a_limit_misses_none():
+    assert Row.figure("x", "1 GB/s", "2 GB/s", "0.50×") == Row("x", "1 GB/s", "2 GB/s", "0.50×", "", kept=True)
+
+
 def test_the_table_shows_both_sides_the_ratio_and_what_was_missed():
     rows = [
         Row.slower("--version / pass", 0.0121, 0.0110, limit=1.5),
