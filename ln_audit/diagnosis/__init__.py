@@ -1,78 +1,32 @@
-"""Which fault explains a recording that the reference does not, and what a recording can see of each (NUMERICS 6, 7).
+"""Which fault explains a recording that the reference does not (docs/numerics.md, section 6).
 
-The registry of hypotheses, simplest first within each freedom. A new one is a file of this package and one line here.
+`compare` is the comparison of `numerics` with a diagnosis behind it; the hypotheses are in `registry.py`, one file each.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ln_audit.diagnosis import (
-    another_epsilon,
-    another_norm,
-    deviation,
-    fitted_epsilon,
-    gain_offset,
-    hidden_state,
-    low_precision,
-    missing_parameters,
-    no_norm,
-    normed_twice,
-    one_pass,
-    other_kind,
-    other_parameters,
-    overflow,
-    permuted,
-    precision,
-    scaled,
-    stored_narrower,
-    two_at_once,
-    wrong_axis,
-)
-from ln_audit.diagnosis.hypothesis import Suspect
-from ln_audit.diagnosis.search import Diagnosis, search
 from ln_audit.numerics.compare import compare as against_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ln_audit.core import Comparison, Rows
-    from ln_audit.diagnosis.hypothesis import Hypothesis, Other
+    from ln_audit.diagnosis.hypothesis import Other, Suspect
+    from ln_audit.diagnosis.search import Diagnosis
     from ln_audit.numerics.judge import Hypothesis as Honest
     from ln_audit.numerics.judge import Setting
     from ln_audit.numerics.parameters import NormParameters
 
-__all__ = ["HYPOTHESES", "Diagnosis", "Suspect", "compare", "diagnose"]
-
-HYPOTHESES: tuple[Hypothesis, ...] = (
-    another_epsilon,
-    no_norm,
-    normed_twice,
-    other_kind,
-    gain_offset,
-    missing_parameters,
-    deviation,
-    another_norm,
-    hidden_state,
-    precision,
-    overflow,
-    permuted,
-    wrong_axis,
-    # two faults at once
-    two_at_once,
-    # each of the following takes numbers from the output
-    fitted_epsilon,
-    one_pass,
-    low_precision,
-    stored_narrower,
-    scaled,
-    # and this one many of them
-    other_parameters,
-)
+__all__ = ["compare", "diagnose"]
 
 
 def diagnose(suspect: Suspect, honest: Honest, *, bounded: bool = False) -> Diagnosis:
     """What explains the recording, of everything in the registry; `bounded` by the worst case of its sums, or not."""
+    from ln_audit.diagnosis.registry import HYPOTHESES
+    from ln_audit.diagnosis.search import search
+
     return search(HYPOTHESES, suspect, honest, bounded=bounded)
 
 
@@ -97,6 +51,8 @@ def compare(
     """
 
     def cause(setting: Setting, honest: Honest, bounded: bool) -> Diagnosis:
+        from ln_audit.diagnosis.hypothesis import Suspect
+
         suspect = Suspect(norm, parameters, setting, rows, tuple(others()), states())
         return diagnose(suspect, honest, bounded=bounded)
 

@@ -48,6 +48,11 @@ class Fitted:
         return either
 
     @property
+    def constant(self) -> bool:
+        """No channel takes anything from its input, and that is not how it is stored."""
+        return bool((np.abs(self.pair.gain) <= self.pair.gain_error).all() and self.gain_differs.all())
+
+    @property
     def tells(self) -> bool:
         """Something differs, every channel fits, and of most that differ the rows say so beyond doubt."""
         return bool(self.differs.any() and not self.neither.any() and self.away[self.differs].mean() > 0.5)

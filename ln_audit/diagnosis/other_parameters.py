@@ -46,6 +46,8 @@ def faults(suspect: Suspect, batch: Batch) -> Iterator[Fault]:
 
 
 def _name(fitted: Fitted) -> str:
+    if fitted.constant:
+        return "the output is the same at every position"
     width = len(fitted.pair.gain)
     told = []
     for what, differs in (("gain", fitted.gain_differs), ("bias", fitted.bias_differs)):
@@ -59,6 +61,8 @@ def _name(fitted: Fitted) -> str:
 
 
 def _advice(fitted: Fitted) -> str:
+    if fitted.constant:
+        return "record it again: nothing of the input is in it, as in an array that was never filled"
     if fitted.differs.mean() > 0.5:
         return "the run held other weights than this checkpoint: record with this one, or audit that one"
     return "these channels held other numbers when the run was recorded: compare them with their source"

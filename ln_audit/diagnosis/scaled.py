@@ -41,8 +41,8 @@ def faults(suspect: Suspect, batch: Batch) -> Iterator[Fault]:
             best = float(np.sum(y[kept] * batch.after[kept])) / square if square > 0 else np.nan
         for factor in fit.rounder(best):
             if factor not in (0.0, 1.0):
-                name = f"output scaled by {factor:.7g}"
-                advice = f"take the factor {factor:.7g} off the recorded output, or record before it is applied"
+                name = f"output scaled by {factor:.9g}"
+                advice = f"take the factor {factor:.9g} off the recorded output, or record before it is applied"
                 yield Fault(name, advice, _times(suspect, form, factor), {"factor": factor}, kin=NAME)
 
 

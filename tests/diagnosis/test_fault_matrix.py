@@ -32,6 +32,7 @@ from ln_audit.diagnosis import (
     wrong_axis,
 )
 from ln_audit.diagnosis.hypothesis import FITTED, Batch, Other, Suspect
+from ln_audit.diagnosis.registry import HYPOTHESES
 from ln_audit.diagnosis.search import search
 from ln_audit.numerics.floats import FLOAT32, FORMATS, float64
 from ln_audit.numerics.judge import Hypothesis as Honest
@@ -289,7 +290,7 @@ def test_a_planted_fault_is_named_wherever_it_is_seen_and_never_claimed_where_it
     if not any(each.startswith(told(planted, norm, d)) for each in names):
         alone = search((planted.hypothesis,), suspect, honest_way(suspect)).explanations
         assert any(each.name.startswith(told(planted, norm, d)) for each in alone)
-        simpler = [each for each in diagnosis.HYPOTHESES if each.FREEDOM < planted.hypothesis.FREEDOM]
+        simpler = [each for each in HYPOTHESES if each.FREEDOM < planted.hypothesis.FREEDOM]
         assert search(simpler, suspect, honest_way(suspect)).explanations
 
 
@@ -319,6 +320,4 @@ def test_a_correct_run_is_never_blamed_whatever_its_rows_and_the_order_of_its_su
 
 def test_every_hypothesis_is_planted_somewhere():
     elsewhere = {"hidden-state", "stored-narrower"}  # they need more than one recording: see their own tests
-    assert {each.NAME for each in diagnosis.HYPOTHESES} - elsewhere == {
-        planted.hypothesis.NAME for planted in FAULTS.values()
-    }
+    assert {each.NAME for each in HYPOTHESES} - elsewhere == {planted.hypothesis.NAME for planted in FAULTS.values()}
