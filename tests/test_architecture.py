@@ -107,7 +107,9 @@ def test_every_check_is_registered_once_and_in_order():
 def test_other_registries_hold_their_folders():
     registered("reports", reports.REPORTS)
     registered("sources", sources.SOURCES)
-    registered("formats", formats.FORMATS)
+    registered("formats", [each.reader for each in formats.FORMATS])
+    for each in formats.FORMATS:
+        assert (each.reader.NAME, each.reader.SUFFIXES[0][-4:]) == (each.NAME, each.SUFFIXES[0][-4:])
 
 
 # What the first published rules mean; an id or a name that changes here is an error, not an update.

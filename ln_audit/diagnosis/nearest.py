@@ -73,14 +73,15 @@ def _left_over(suspect: Suspect, sample: Batch) -> float:
 
 
 def _where(off: Mask, batch: Batch, suspect: Suspect) -> str:
-    """`in channels 138, 378 and 447`, `in 2 of 33 rows ([0, 5], [0, 9])`, `everywhere`: whatever is rarer."""
-    rows, channels = off.any(axis=1), off.any(axis=0)
+    """`at [0, 5, 138]`, `in 3 of 768 channels (138, 378, 447)`, `in 2 of 33 rows ([0, 5], [0, 9])`: whatever is shortest."""
+    rows, channels, leading = off.any(axis=1), off.any(axis=0), suspect.rows.leading
     if rows.all() and channels.all():
         return "in every row and channel"
+    at = [[int(axis) for axis in np.unravel_index(row, leading)] for row in batch.at[rows]]
+    if off.sum() == 1:
+        return f"at {[*at[0], int(channels.argmax())]}"
     if channels.mean() <= rows.mean():
         return _some("channels", [str(each) for each in np.flatnonzero(channels)], off.shape[1])
-    leading = suspect.rows.leading
-    at = [[int(axis) for axis in np.unravel_index(row, leading)] for row in batch.at[rows]]
     return _some("rows looked at", [str(each) for each in at], off.shape[0])
 
 

@@ -52,7 +52,7 @@ class Container:
 @lru_cache(maxsize=8)
 def container(format_: str) -> Container | None:
     """The table of a format, None where names are the Hub's."""
-    path = _DATA / f"{format_}.toml"
+    path = _DATA / f"{'npz' if format_ == 'npy' else format_}.toml"  # an unpacked archive
     if not path.exists():
         return None
     table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,17 +1,18 @@
 """How a checkpoint is laid out in bytes: which artifact a target means, and the reader for it.
 
-A new format is one module with what `Format` asks for, and one line in `FORMATS`.
+A new format is one module with what `Reader` asks for, and one line in `FORMATS`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ln_audit.errors import FormatError, UnsupportedError
-from ln_audit.formats import impostors, safetensors
+from ln_audit.formats import impostors
 from ln_audit.formats.assembly import INDEX_SUFFIX, read_sharded
-from ln_audit.formats.loader_order import Choice, choose, listed
+from ln_audit.formats.loader_order import Choice, choose, each_alone, listed
 from ln_audit.formats.unread import unread_format
 
 if TYPE_CHECKING:
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
 
     from ln_audit.core import Checkpoint, Source
 
-__all__ = ["FORMATS", "Artifact", "Format", "find_artifacts", "read_checkpoint"]
+__all__ = ["FORMATS", "Artifact", "Format", "Reader", "find_artifacts", "read_checkpoint"]
 
 
-class Format(Protocol):
-    """What a module of this folder has to have to be a format; the module is the object, so it writes no `self`."""
+class Reader(Protocol):
+    """What a module of this folder has to have to be a format; the module is the object, its functions have no `self`."""
 
     NAME: str  # as in the report: safetensors
-    SUFFIXES: tuple[str, ...]  # of its files; a shard index is named like the file, with `.index.json` behind it
-    FIRST: str  # the file that loaders take before all others: model.safetensors
+    SUFFIXES: tuple[str, ...]
+    FIRST: str
 
     def recognises(self, prefix: bytes, /) -> bool:
         """Whether a file that begins with these bytes can be of this format."""
@@ -36,7 +37,43 @@ class Format(Protocol):
         """One file. Raises `FormatError`."""
 
 
-FORMATS: tuple[Format, ...] = (safetensors,)  # in the order of the loader, transformers' `from_pretrained`
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format's line in the registry; its module is imported when a file of it is read, and no sooner.
+
+    `FIRST` is the name that loaders look for before all others, empty where every file stands for itself; a shard index is
+    named like the file, with `.index.json` behind it.
+    """
+
+    NAME: str
+    module: str
+    SUFFIXES: tuple[str, ...]
+    FIRST: str = ""
+
+    @property
+    def reader(self) -> Reader:
+        """The module."""
+        return cast("Reader", import_module(f"ln_audit.formats.{self.module}"))
+
+    def choose(self, names: Sequence[str]) -> Choice:
+        """Which files of a folder are artifacts of this format."""
+        others = tuple(s for each in FORMATS if each.NAME != self.NAME and each.NAME not in _LOOSE for s in each.SUFFIXES)
+        if self.FIRST:
+            return choose(names, self.FIRST, self.SUFFIXES, others)
+        return each_alone(names, self.SUFFIXES, others)
+
+
+# In the order in which transformers' `from_pretrained` and then everyone else would look.
+FORMATS: tuple[Format, ...] = (
+    Format("safetensors", "safetensors", (".safetensors",), "model.safetensors"),
+    Format("pytorch", "torch_pickle", (".bin", ".pt", ".pth", ".ckpt"), "pytorch_model.bin"),
+    Format("gguf", "gguf", (".gguf",)),
+    Format("onnx", "onnx", (".onnx",)),
+    Format("tensorflow", "tf_bundle", (".ckpt.index",)),
+    Format("npz", "npz", (".npz",)),
+    Format("npy", "npy_folder", (".npy",), "ln_f.weight.npy"),
+)
+_LOOSE = ("npz", "npy")  # arrays of all sorts lie beside models; only where nothing else is they are one
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +97,13 @@ def find_artifacts(source: Source) -> tuple[Artifact, ...]:
     if source.entry is not None:
         return (_named(source, source.entry),)
     remote = source.kind in ("hub", "http")
-    for format_ in FORMATS if remote else ():
+    for format_ in (each for each in FORMATS[:2] if remote):  # what loaders ask for by name; the rest shows in a listing
         for file in (format_.FIRST, format_.FIRST + INDEX_SUFFIX):
             if source.exists(file):
                 return (Artifact(format_.NAME, file),)
     names = source.files() or ()
     for format_ in FORMATS:
-        choice = choose(names, format_.FIRST, format_.SUFFIXES)
+        choice = format_.choose(names)
         if choice.files:
             return _artifacts(format_, choice)
     raise _nothing(source, names)
@@ -76,9 +113,9 @@ def read_checkpoint(source: Source, artifact: Artifact) -> Checkpoint:
     """The artifact's headers, checked; values are read when asked for. Raises `FormatError` and `SourceError`."""
     format_ = {known.NAME: known for known in FORMATS}[artifact.format]
     if artifact.file.endswith(INDEX_SUFFIX):
-        checkpoint = read_sharded(source, artifact.file, format_.read_checkpoint)
+        checkpoint = read_sharded(source, artifact.file, format_.reader.read_checkpoint)
     else:
-        checkpoint = format_.read_checkpoint(source, artifact.file)
+        checkpoint = format_.reader.read_checkpoint(source, artifact.file)
     return replace(checkpoint, beside=tuple(name for name in artifact.beside if name not in checkpoint.files))
 
 
@@ -97,7 +134,7 @@ def _named(source: Source, file: str) -> Artifact:
     if other is not None:
         raise _unread(file, other, prefix, size)
     for format_ in FORMATS:
-        if format_.recognises(prefix):
+        if format_.reader.recognises(prefix):
             return Artifact(format_.NAME, file)
     impostors.refuse(file, prefix, size, "a checkpoint")
     raise FormatError(
@@ -112,7 +149,7 @@ def _nothing(source: Source, names: Sequence[str]) -> FormatError:
         other = unread_format(name.removesuffix(INDEX_SUFFIX)) if "/" not in name else None
         if other is not None:
             return _unread(name, other, source.read_prefix(name, impostors.SNIFFED), source.size(name))
-    looked_for = " or ".join(f"{format_.FIRST} or {format_.FIRST}{INDEX_SUFFIX}" for format_ in FORMATS)
+    looked_for = ", ".join(format_.FIRST or f"*{format_.SUFFIXES[0]}" for format_ in FORMATS)
     return FormatError(
         f"{source.identity}: expected {looked_for}, found {listed(names)}",
         hint="weights in a folder further down are read when that folder or file is named" if names else "",

@@ -5,13 +5,6 @@ from __future__ import annotations
 import re
 
 _BY_SUFFIX = {
-    ".bin": "a PyTorch checkpoint",
-    ".pt": "a PyTorch checkpoint",
-    ".pth": "a PyTorch checkpoint",
-    ".ckpt": "a PyTorch or TensorFlow checkpoint",
-    ".gguf": "a GGUF file",
-    ".onnx": "an ONNX model",
-    ".npz": "a NumPy archive",
     ".keras": "a Keras model",
     ".h5": "a Keras or TensorFlow model in HDF5",
     ".msgpack": "a Flax checkpoint",
@@ -22,9 +15,14 @@ _BY_SUFFIX = {
 _NO_WEIGHTS = re.compile(r"(training_args|optimizer|scheduler|scaler|rng_state.*|random_states.*|trainer_state)\.\w+")
 
 
+def holds_weights(file: str) -> bool:
+    """Whether a file of a checkpoint's suffix is one by its name, and nothing that training leaves beside it."""
+    return _NO_WEIGHTS.fullmatch(file.rpartition("/")[2]) is None
+
+
 def unread_format(file: str) -> str | None:
     """What a file is by its name, if that is a checkpoint of a format that is not read."""
     name = file.rpartition("/")[2]
-    if _NO_WEIGHTS.fullmatch(name):
+    if not holds_weights(name):
         return None
     return next((what for suffix, what in _BY_SUFFIX.items() if name.endswith(suffix)), None)

@@ -74,12 +74,19 @@ class Part:
 
 
 def survey(
-    rows: Rows, hypotheses: Sequence[Hypothesis], setting: Setting, own: Collection[int], fast: Fast | None = None
+    rows: Rows,
+    hypotheses: Sequence[Hypothesis],
+    setting: Setting,
+    own: Collection[int],
+    *,
+    fast: Fast | None = None,
+    parts: int | None = None,
 ) -> Survey | None:
     """What `stream.survey` finds, where one of the hypotheses `own` agrees throughout; None where it has to be asked.
 
     None too where no kernel pays or serves, and where not all of `after` is a number of an inferred output dtype. The
-    tallies of hypotheses that were dropped on the way are incomplete, and not clean.
+    tallies of hypotheses that were dropped on the way are incomplete, and not clean. `fast` and `parts` (walks side by side)
+    are chosen by the size of the recording.
     """
     size = _size(rows)
     fast = fast or chosen(size)
@@ -87,12 +94,13 @@ def survey(
     if fast is None or (kernels := _kernels(fast, told)) is None:
         return None
     held_by = None if contained(rows.after_dtype, setting.output) else setting.output
-    parts = []
-    for first_row, blocks in _walks(rows, kernels[0].rows, max(1, min(MOST_PARTS, _processors(), size // PART_BYTES))):
-        kernels = _kernels(fast, told) if parts else kernels  # each has its own buffers
-        candidates = [Candidate(*pair) for pair in zip(hypotheses, kernels or (), strict=True)]
-        parts.append(Part(first_row, blocks, candidates, own, setting, held_by))
-    return _added_up(parts) if _all_pass(parts) else None
+    walked: list[Part] = []
+    for first_row, blocks in _walks(rows, kernels[0].rows, parts or _parts(size)):
+        each = kernels if not walked else _kernels(fast, told) or kernels  # a kernel's buffers are its own
+        candidates = [Candidate(*pair) for pair in zip(hypotheses, each, strict=True)]
+        walked.append(Part(first_row, blocks, candidates, own, setting, held_by))
+    found = _added_up(walked) if _all_pass(walked) else None
+    return found if found is not None and any(found.tallies[at].within for at in own) else None
 
 
 def _size(rows: Rows) -> int:
@@ -106,8 +114,9 @@ def _kernels(fast: Fast, told: Sequence[Terms | None]) -> list[Kernel] | None:
     return there if len(there) == len(kernels) else None
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _parts(size: int) -> int:
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(MOST_PARTS, processors, size // PART_BYTES))
 
 
 def _walks(rows: Rows, at_most: int, parts: int) -> list[tuple[int, Iterator[Pair]]]:

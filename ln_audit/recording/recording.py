@@ -11,9 +11,9 @@ from ln_audit.errors import RecordingError
 from ln_audit.recording.arrays import ArrayFile, fortran_by_range, in_order
 from ln_audit.recording.dtypes import safetensors_element
 from ln_audit.recording.files import RecordedFile, as_recording_fault
+from ln_audit.recording.lent import lent_parts
 from ln_audit.recording.npy import HEAD, MAGIC, read_header
 from ln_audit.recording.npz import open_member
-from ln_audit.recording.read_ahead import lent_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -36,7 +36,8 @@ OF_AN_ARTIFACT: tuple[Hypothesis, ...] = (another_epsilon, other_kind, gain_offs
 
 def of_a_run() -> tuple[Hypothesis, ...]:
     """What a run can have done. Of those that would take numbers from an output, two are simulated where there is none."""
-    from ln_audit.diagnosis import HYPOTHESES, low_precision, one_pass
+    from ln_audit.diagnosis import low_precision, one_pass
+    from ln_audit.diagnosis.registry import HYPOTHESES
 
     return (*(each for each in HYPOTHESES if each.FREEDOM == 0), one_pass, low_precision)
 

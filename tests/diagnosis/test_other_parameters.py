@@ -23,7 +23,7 @@ def test_the_channels_that_differ_are_named_with_stored_and_recovered_value():
     advice = "these channels held other numbers when the run was recorded: compare them with their source"
     assert found == Explanation("3 of 768 gains differ: 138, 378, 447", found.error_ratio, found.parameters, advice)
     assert NORM.gain is not None
-    expected = {}
+    expected: dict[str, float] = {}
     for channel in (138, 378, 447):
         expected |= {f"gain[{channel}] stored": float(NORM.gain[channel]), f"gain[{channel}] recovered": 3}
     assert found.parameters == pytest.approx(expected, rel=1e-5)

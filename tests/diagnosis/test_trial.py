@@ -17,11 +17,14 @@ def unchanged(of):
 def test_a_fault_explains_when_no_element_is_left_over():
     of = suspect(OUT)
     trial = Trial(unchanged(of), of)
-    assert not trial.explains  # nothing was tried yet
     trial.add(batch(of))
-    assert trial.explains
-    assert trial.elements == 12
+    assert (trial.explains, trial.elements, trial.best.missed) == (True, 12, 0)
     assert 0 < trial.best.ratio <= 1
+
+
+def test_a_fault_that_was_never_tried_explains_nothing():
+    of = suspect(OUT)
+    assert not Trial(unchanged(of), of).explains
 
 
 def test_batches_add_up_and_one_element_off_is_enough():

@@ -32,7 +32,8 @@ def test_a_sharded_repository_is_not_listed():
 def test_a_repository_with_neither_is_listed():
     source = MemorySource({"other.safetensors": WEIGHTS}, kind="hub")
     assert find_artifacts(source) == (Artifact("safetensors", "other.safetensors"),)
-    assert source.asked == ["model.safetensors", INDEX, "files()"]
+    bins = ["pytorch_model.bin", "pytorch_model.bin.index.json"]
+    assert source.asked == ["model.safetensors", INDEX, *bins, "files()"]
 
 
 def test_a_local_folder_tells_what_lies_beside():
@@ -69,6 +70,9 @@ def test_a_named_file_is_read_alone(entry):
     assert source.asked == []
 
 
+READ = "safetensors, pytorch, gguf, onnx, tensorflow, npz, npy"
+
+
 @pytest.mark.parametrize(
     ("file", "data", "message"),
     [
@@ -76,25 +80,27 @@ def test_a_named_file_is_read_alone(entry):
         (
             "m.bin",
             LFS,
-            "m.bin: expected a PyTorch checkpoint, found a Git LFS pointer to a file of 1,625,270,765 bytes",
+            "m.bin: expected a PyTorch file, found a Git LFS pointer to a file of 1,625,270,765 bytes",
         ),
         ("m.onnx", b"", "m.onnx: expected an ONNX model, found an empty file (0 bytes)"),
         ("config.json", b'{"a":1}', "config.json: expected a checkpoint, found a JSON document"),
-        ("notes", b"hello", "notes: expected a checkpoint in safetensors, found 5 bytes of an unknown format"),
+        ("m.msgpack", b"", "m.msgpack: expected a Flax checkpoint, found an empty file (0 bytes)"),
+        ("notes", b"hello", f"notes: expected a checkpoint in {READ}, found 5 bytes of an unknown format"),
     ],
 )
 def test_a_named_file_that_is_no_checkpoint_is_called_what_it_is(file, data, message):
+    source = MemorySource({file: data}, entry=file)
     with pytest.raises(FormatError) as caught:
-        find_artifacts(MemorySource({file: data}, entry=file))
+        read_checkpoint(source, find_artifacts(source)[0])
     assert (caught.type, caught.value.message) == (FormatError, message)
 
 
-@pytest.mark.parametrize("entry", [None, "pytorch_model.bin", "pytorch_model.bin.index.json"])
+@pytest.mark.parametrize("entry", [None, "flax_model.msgpack"])
 def test_a_known_format_that_is_not_read_is_unsupported(entry):
-    file = entry or "pytorch_model.bin"
+    file = entry or "flax_model.msgpack"
     with pytest.raises(UnsupportedError) as caught:
         find_artifacts(MemorySource({file: b"PK\x03\x04", "training_args.bin": b"x"}, entry=entry))
-    expected = f"{file}: expected safetensors, found a PyTorch checkpoint, which this version does not read"
+    expected = f"{file}: expected {READ}, found a Flax checkpoint, which this version does not read"
     assert caught.value.message == expected
 
 
@@ -109,7 +115,8 @@ def test_a_known_format_that_is_not_read_is_unsupported(entry):
 def test_nothing_to_read_says_what_was_looked_for_and_what_is_there(files, found):
     with pytest.raises(FormatError) as caught:
         find_artifacts(MemorySource(dict.fromkeys(files, b"x"), kind="hub"))
-    assert caught.value.message == f"memory: expected model.safetensors or {INDEX}, found {found}"
+    looked_for = "model.safetensors, pytorch_model.bin, *.gguf, *.onnx, *.ckpt.index, *.npz, ln_f.weight.npy"
+    assert caught.value.message == f"memory: expected {looked_for}, found {found}"
 
 
 LINK = "../../blobs/5934c2a21381c914945f5238bada5fcf30cc140982991bf952e2fc620c7dc8ca"

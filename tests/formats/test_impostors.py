@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ln_audit.errors import FormatError
+from ln_audit.formats import FORMATS
 from ln_audit.formats.impostors import identify, placeholder, refuse
 from ln_audit.formats.unread import unread_format
 from tests.formats.shared import shared
@@ -88,4 +89,4 @@ def test_pointers_that_people_committed_are_all_recognised():
         found = placeholder(data, len(data))
         assert found is not None
         assert found.what == f"a Git LFS pointer to a file of {size:,} bytes"
-        assert path.suffix == ".safetensors" or unread_format(path.name) is not None
+        assert any(path.name.endswith(each.SUFFIXES) for each in FORMATS) or unread_format(path.name) is not None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ln_audit.errors import FormatError
-from ln_audit.formats.loader_order import Choice, choose, listed
+from ln_audit.formats.loader_order import Choice, choose, each_alone, listed
 
 SET = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
 INDEX = "model.safetensors.index.json"
@@ -33,7 +33,22 @@ INDEX = "model.safetensors.index.json"
     ],
 )  # fmt: skip
 def test_the_loaders_choice(names, files, beside):
-    assert choose(names, "model.safetensors", (".safetensors",)) == Choice(tuple(files), tuple(beside))
+    assert choose(names, "model.safetensors", (".safetensors",), (".bin", ".gguf")) == Choice(tuple(files), tuple(beside))
+
+
+@pytest.mark.parametrize(
+    ("names", "files", "beside"),
+    [
+        (["b-Q8_0.gguf", "b-Q4_0.gguf", "README.md"], ["b-Q8_0.gguf", "b-Q4_0.gguf"], []),
+        (["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf"], ["m-00001-of-00003.gguf"], []),
+        (["m.gguf", "mmproj-m-f16.gguf", "imatrix.gguf"], ["m.gguf"], ["mmproj-m-f16.gguf", "imatrix.gguf"]),
+        (["mmproj.gguf"], ["mmproj.gguf"], []),
+        (["m.gguf", "model.bin"], ["m.gguf"], ["model.bin"]),
+        (["sub/m.gguf"], [], []),
+    ],
+)
+def test_files_that_stand_alone_are_an_artifact_each(names, files, beside):
+    assert each_alone(names, (".gguf",), (".bin",)) == Choice(tuple(files), tuple(beside))
 
 
 def test_shards_without_an_index_are_refused():

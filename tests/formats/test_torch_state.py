@@ -79,7 +79,7 @@ def test_a_tensor_by_itself_or_in_a_list_has_a_name():
 
 
 def test_every_tensor_is_found_by_what_leads_to_it():
-    root = Pairs([("hidden", [A, B]), (7, C), ("deep", Pairs([("er", (D, None))])), ("members", Group([A]))])
+    root = Pairs([("hidden", [A, B]), (7, C), ("deep", Pairs([("er", (D, None))])), ("members", Group([A])), (None, A)])
     assert every_tensor(root, "f") == {"hidden.0": A, "hidden.1": B, "7": C, "deep.er.0": D}
     assert every_tensor(A, "f") == {"tensor": A}
 

@@ -36,7 +36,7 @@ class Case:
         return stream.survey(self.rows, self.hypotheses, self.setting)
 
     def fast(self, fast: Fast):
-        return passing.survey(self.rows, self.hypotheses, self.setting, range(len(self.hypotheses)), fast)
+        return passing.survey(self.rows, self.hypotheses, self.setting, range(len(self.hypotheses)), fast=fast)
 
 
 BLOCK = 2**13  # elements, in place of a kernel's own many: a small recording then has several blocks

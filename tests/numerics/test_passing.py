@@ -58,6 +58,56 @@ def test_repeated_rows_have_their_worst_element_where_it_is_first():
     assert found.tallies[0].worst.row < 7
 
 
+class LentRows(ArrayRows):
+    """Rows in memory that can be walked in parts."""
+
+    def lent_parts(self, rows, parts):
+        each = -(-len(self.before) // parts // rows) * rows
+        begins = range(0, len(self.before), each)
+        return [(at, ArrayRows(self.before[at : at + each], self.after[at : at + each]).blocks(rows)) for at in begins]
+
+
+def in_parts(case, parts):
+    rows = LentRows(case.rows.before, case.rows.after)
+    own = range(len(case.hypotheses))
+    return survey(rows, case.hypotheses, case.setting, own, fast=SMALL, parts=parts)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+@pytest.mark.parametrize("row", [0, 30, -1])
+def test_what_the_parts_find_is_added_up_in_their_order(parts, row):
+    good = honest("plain", D, positions(D, 9))
+    before, after = good.rows.before.copy(), good.rows.after.copy()
+    before[40, 3], before[41, 7] = np.nan, np.inf
+    judged = judge(prepare(float64(before), good.setting), after, good.hypotheses[0], good.setting)
+    after[row, 11] = judged.y[row, 11] + 0.8 * judged.e[row, 11]
+    case = Case(ArrayRows(before, after), good.hypotheses, good.setting)
+    slow, found = case.reference(), in_parts(case, parts)
+    assert found is not None
+    assert (found.before, found.after) == (slow.before, slow.after)
+    assert found.tallies[0].judged == slow.tallies[0].judged
+    assert found.tallies[0].worst == slow.tallies[0].worst
+    assert found.tallies[0].max_abs_error == pytest.approx(slow.tallies[0].max_abs_error, rel=1e-6)
+
+
+@pytest.mark.parametrize("row", [0, 30, -1])
+def test_a_fault_in_any_part_is_left_to_the_reference(row):
+    good = honest("plain", D, positions(D, 9))
+    after = good.rows.after.copy()
+    after[row, 3] += F32(1e-3)
+    assert in_parts(Case(ArrayRows(good.rows.before, after), good.hypotheses, good.setting), 3) is None
+
+
+def test_parts_that_agree_with_different_hypotheses_agree_with_none():
+    x = rows_of("plain", D, positions(D, 8))
+    gain, bias = gain_and_bias(D)
+    half = len(x) // 2
+    after = np.concatenate([run(x[:half], gain, bias), run(x[half:], gain * F32(2), bias)])
+    hypotheses = [Hypothesis(Variant("", float64(g), float64(bias)), None) for g in (gain, gain * F32(2))]
+    setting = Setting("layer_norm", 1e-5, FLOAT32, FLOAT32)
+    assert survey(LentRows(x, after), hypotheses, setting, [0, 1], fast=SMALL, parts=2) is None
+
+
 def test_a_recording_too_small_to_pay_is_left_to_the_reference():
     good = honest("plain", D, positions(D))
     assert survey(good.rows, good.hypotheses, good.setting, [0]) is None
@@ -113,7 +163,7 @@ def test_a_hypothesis_that_fails_is_dropped_and_the_others_go_on():
     x = rows_of("plain", D, positions(D)).astype(BF16)
     rows = ArrayRows(x, run(x, *gain_and_bias(D), out=BF16))
     hypotheses, setting = both_chains(rows)
-    found = survey(rows, hypotheses, setting, [0, 1], ChainBlind())
+    found = survey(rows, hypotheses, setting, [0, 1], fast=ChainBlind())
     assert found is not None
     once, before_gain = found.tallies
     assert once.clean
@@ -126,7 +176,7 @@ def test_the_familys_own_chain_has_to_agree():
     x = rows_of("plain", D, positions(D)).astype(BF16)
     rows = ArrayRows(x, run(x, *gain_and_bias(D), out=BF16))
     hypotheses, setting = both_chains(rows)
-    assert survey(rows, hypotheses, setting, [1], ChainBlind()) is None
+    assert survey(rows, hypotheses, setting, [1], fast=ChainBlind()) is None
 
 
 def test_an_inferred_dtype_that_does_not_hold_to_the_end_is_not_passed():
@@ -161,9 +211,9 @@ def test_ratios_below_what_a_kernel_resolves_are_the_references():
     setting = Setting("layer_norm", 1e-5, FLOAT32, FLOAT32)
     hypotheses = [Hypothesis(Variant("", gain, bias), None)]
     rows = ArrayRows(x, after)
-    assert survey(rows, hypotheses, replace(setting, output=replace(FLOAT32, precision=53)), [0], Unresolved()) == (
-        reference_survey(rows, hypotheses, replace(setting, output=replace(FLOAT32, precision=53)))
-    )
+    assert survey(
+        rows, hypotheses, replace(setting, output=replace(FLOAT32, precision=53)), [0], fast=Unresolved()
+    ) == (reference_survey(rows, hypotheses, replace(setting, output=replace(FLOAT32, precision=53))))
 
 
 @pytest.mark.parametrize("out", [np.dtype(F32), BF16], ids=str)
