@@ -166,10 +166,11 @@ def _number(path: str, text: str) -> float:
 
 
 def find(subject: Subject, name: str) -> Norm | None:
-    """The norm called `name`, with or without the family's prefix."""
+    """The norm called `name`: as this container calls it, or as the family does, with or without its prefix."""
     prefixes = subject.family.prefixes if subject.family is not None else ("",)
     wanted = {name, *(prefix + name for prefix in prefixes), *(name.removeprefix(prefix) for prefix in prefixes)}
-    return next((norm for norm in subject.norms if norm.name in wanted), None)
+    named = (norm for norm in subject.norms if norm.name in wanted)
+    return next(named, None) or next((norm for norm in subject.norms if norm.promised in wanted), None)
 
 
 def packaged_name(subject: Subject) -> str | None:

@@ -66,4 +66,4 @@ def _findings(comparison: Comparison, subject: Subject) -> Iterator[Finding]:
 def checked_elsewhere(hypothesis: str, norm: str, subject: Subject) -> str:
     """Where epsilon was read, which a recording of large rows cannot confirm; nothing for what only a recording shows."""
     sources = [each.eps_source for each in subject.norms if each.name == norm]
-    return f"; epsilon was checked in {sources[0]}" if hypothesis == "epsilon" and sources else ""
+    return summary.source_of_epsilon(sources[0]) if hypothesis == "epsilon" and sources else ""

@@ -51,6 +51,12 @@ def changes(comparison: Comparison) -> str:
     return "; ".join(said)
 
 
+def source_of_epsilon(eps_source: str) -> str:
+    """Where epsilon was read, which a recording of large rows cannot confirm."""
+    written = ": " in eps_source and not eps_source.startswith(("assumed", "the loader"))
+    return f"; epsilon was checked in {eps_source}" if written else f"; epsilon is {eps_source}"
+
+
 def lines(comparison: Comparison, eps_source: str | None) -> Iterator[str]:
     """What a report says below a recording that fits; `eps_source` is where the norm's epsilon was read."""
     if told := can_tell(comparison):
@@ -58,8 +64,8 @@ def lines(comparison: Comparison, eps_source: str | None) -> Iterator[str]:
     blind = hidden(comparison)
     if blind:
         names = "; ".join(listed(entries) for entries in blind.values())
-        checked = f"; epsilon was checked in {eps_source}" if eps_source and "epsilon" in blind else ""
-        yield f"cannot tell: {names} on these rows{checked}"
+        elsewhere = source_of_epsilon(eps_source) if eps_source and "epsilon" in blind else ""
+        yield f"cannot tell: {names} on these rows{elsewhere}"
     if unmet := not_met(comparison):
         yield f"too tame for: {'; '.join(listed(entries) for entries in by_hypothesis(unmet).values())}"
     if seen := changes(comparison):

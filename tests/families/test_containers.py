@@ -76,7 +76,7 @@ def test_openais_checkpoint_names():
         "model/ln_f/g": (8,),
         "model/ln_f/b": (8,),
     }
-    made = container("tensorflow", shapes, {"n_embd": 8, "n_layer": 1})
+    made = container("tensorflow", shapes, {"hparams.n_embd": 8, "hparams.n_layer": 1})
     found = identify(made, None)
     assert found is not None
     norms = contract(found[0], None, made, Demand())

@@ -34,7 +34,9 @@ TENSORS: dict[str, np.ndarray] = {
 # written. Archives and graphs are held to the same in tests of their own (test_torch_*, test_npz, test_onnx, test_tf_bundle).
 WRITERS: dict[str, Callable[[], bytes]] = {
     "safetensors": cache(lambda: bytes(save(TENSORS))),
-    "gguf": cache(lambda: of_arrays({name: array for name, array in TENSORS.items() if name != "mask"})),  # it has no bool
+    "gguf": cache(
+        lambda: of_arrays({name: array for name, array in TENSORS.items() if name != "mask"})
+    ),  # it has no bool
 }
 
 each_format = pytest.mark.parametrize(

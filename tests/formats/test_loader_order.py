@@ -33,7 +33,9 @@ INDEX = "model.safetensors.index.json"
     ],
 )  # fmt: skip
 def test_the_loaders_choice(names, files, beside):
-    assert choose(names, "model.safetensors", (".safetensors",), (".bin", ".gguf")) == Choice(tuple(files), tuple(beside))
+    assert choose(names, "model.safetensors", (".safetensors",), (".bin", ".gguf")) == Choice(
+        tuple(files), tuple(beside)
+    )
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,5 @@ def test_a_dangling_link_is_not_called_an_empty_folder(tmp_path):
 
 def test_an_empty_folder_has_nothing_to_read(tmp_path):
     source = open_source(str(tmp_path), Settings())
-    with pytest.raises(
-        LnAuditError, match=r"expected model\.safetensors, pytorch_model\.bin, .*, found no file"
-    ):
+    with pytest.raises(LnAuditError, match=r"expected model\.safetensors, pytorch_model\.bin, .*, found no file"):
         find_artifacts(source)

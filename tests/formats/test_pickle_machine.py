@@ -21,7 +21,7 @@ from ln_audit.formats.torch_names import names
 
 
 def machine(data: bytes) -> Machine:
-    def persistent(saved: object, where: str) -> object:
+    def persistent(saved: object, where: Tape | str) -> object:
         if saved == ("storage", "0"):
             return "the storage"
         raise FormatError(f"{where}: persistent id: expected a storage, found another")

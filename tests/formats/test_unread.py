@@ -23,6 +23,14 @@ def test_weights_of_other_formats_are_known_by_name(file, what):
     assert unread_format(file) == what
 
 
-@pytest.mark.parametrize(("file", "weights"), [("pytorch_model.bin", True), ("training_args.bin", False), ("sub/optimizer.pt", False), ("rng_state_3.pth", False)])
+@pytest.mark.parametrize(
+    ("file", "weights"),
+    [
+        ("pytorch_model.bin", True),
+        ("training_args.bin", False),
+        ("sub/optimizer.pt", False),
+        ("rng_state_3.pth", False),
+    ],
+)
 def test_what_training_leaves_beside_a_model_holds_no_weights(file, weights):
     assert holds_weights(file) == weights
