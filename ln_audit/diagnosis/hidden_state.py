@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ln_audit.diagnosis.hypothesis import Batch, Fault, Suspect, with_parameters
+from ln_audit.diagnosis.no_norm import carries_the_norm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +19,11 @@ def applies(suspect: Suspect) -> bool:
     return bool(suspect.states)
 
 
-def faults(suspect: Suspect, _: Batch) -> Iterator[Fault]:
+def faults(suspect: Suspect, batch: Batch) -> Iterator[Fault]:
     """The last states first: the final norm's input is among them, if it is there at all."""
     predict = with_parameters(suspect, suspect.parameters)
+    before = "already carries the norm" if carries_the_norm(suspect, batch.before) else "is another state"
     for number in sorted(suspect.states, reverse=True):
-        name = f"hidden_states.{number} is the input of this norm, before is another state"
+        name = f"before {before}: hidden_states.{number} is what this norm saw"
         advice = f"record hidden_states.{number} as before"
         yield Fault(name, advice, predict, {"state": float(number)}, number)

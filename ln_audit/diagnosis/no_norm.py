@@ -33,7 +33,7 @@ def applies(_: Suspect) -> bool:
 
 def faults(suspect: Suspect, batch: Batch) -> Iterator[Fault]:
     """Nothing done at all, named for what `before` is; and gain and bias applied to rows that were not normed."""
-    if _carries_the_norm(suspect, batch.before):
+    if carries_the_norm(suspect, batch.before):
         name = "before already carries the norm: after is the same"
         advice = f"{_RECORD}: hidden_states[-1] is after the final norm, and the state before it is not in the list"
     else:
@@ -51,7 +51,7 @@ def _as_is(x: Array) -> Prepared:
     return Prepared(z=x, e_z=np.zeros_like(x), r=one, judged=one > 0)
 
 
-def _carries_the_norm(suspect: Suspect, x: Array) -> bool:
+def carries_the_norm(suspect: Suspect, x: Array) -> bool:
     """Whether z = (x − b)/g has in every row mean 0 (LayerNorm) and a mean square of at most 1, as far as o rounds.
 
     The mean square of z is σ²/(σ² + ε), so above 1/2 unless epsilon outweighs the row. Channels whose gain is too small

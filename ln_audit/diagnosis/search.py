@@ -45,6 +45,8 @@ def search(hypotheses: Sequence[Hypothesis], suspect: Suspect, honest: Honest, *
         explained: list[Explanation] = []
         for hypothesis in (each for each in hypotheses if freedom == each.FREEDOM and each.applies(suspect)):
             explained += _explaining(hypothesis, suspect, seen, nearest)
+        if any("state" in each.parameters for each in explained):  # the run's own input: nothing was done to the norm
+            explained = [each for each in explained if "state" in each.parameters]
         if explained and bounded and freedom >= FITTED:
             return Diagnosis(
                 (), f"{explained[0].name} would explain it, and so would the rounding of its sums", undecided=True

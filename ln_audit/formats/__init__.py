@@ -57,7 +57,9 @@ class Format:
 
     def choose(self, names: Sequence[str]) -> Choice:
         """Which files of a folder are artifacts of this format."""
-        others = tuple(s for each in FORMATS if each.NAME != self.NAME and each.NAME not in _LOOSE for s in each.SUFFIXES)
+        others = tuple(
+            s for each in FORMATS if each.NAME != self.NAME and each.NAME not in _LOOSE for s in each.SUFFIXES
+        )
         if self.FIRST:
             return choose(names, self.FIRST, self.SUFFIXES, others)
         return each_alone(names, self.SUFFIXES, others)
@@ -97,7 +99,9 @@ def find_artifacts(source: Source) -> tuple[Artifact, ...]:
     if source.entry is not None:
         return (_named(source, source.entry),)
     remote = source.kind in ("hub", "http")
-    for format_ in (each for each in FORMATS[:2] if remote):  # what loaders ask for by name; the rest shows in a listing
+    for format_ in (
+        each for each in FORMATS[:2] if remote
+    ):  # what loaders ask for by name; the rest shows in a listing
         for file in (format_.FIRST, format_.FIRST + INDEX_SUFFIX):
             if source.exists(file):
                 return (Artifact(format_.NAME, file),)

@@ -42,13 +42,13 @@ def available() -> bool:
     return True
 
 
-def kernel(terms: Terms) -> NumpyKernel | None:
-    """A kernel for outputs that are rounded once; None where the run rounds before the gain."""
-    return NumpyKernel(terms) if terms.early == 0 else None
+def kernel(terms: Terms) -> NumpyKernel:
+    """A kernel for every kind of output."""
+    return EarlyKernel(terms) if terms.early else NumpyKernel(terms)
 
 
 class NumpyKernel:
-    """`terms.Kernel` for outputs that are rounded once."""
+    """`terms.Kernel` for runs that round once, when they store the result."""
 
     def __init__(self, terms: Terms) -> None:
         self.rows = max(1, BLOCK_ELEMENTS // terms.width)
@@ -76,7 +76,7 @@ class NumpyKernel:
                 return None
             clear = error <= self._limits(recorded, numbers, min(best, SURE))
             if self.terms.chain is not None:
-                clear &= self._well_inside(recorded, error)
+                clear &= self._inside_cells(recorded, error)
             at = np.flatnonzero(~clear)
             if len(at) > MOST_SUSPECTS * error.size:
                 return None
@@ -162,6 +162,9 @@ class NumpyKernel:
         np.multiply(size, _laid_out(share * (p + q), 0 * share, self.even, laid), out=size)
         return np.add(size, _laid_out(self.unit * share * offset, self.unit * by_bias, self.sizes, laid), out=size)
 
+    def _inside_cells(self, recorded: Single, error: Single) -> Mask:
+        return self._well_inside(recorded, error)
+
     def _well_inside(self, recorded: Single, error: Single) -> Mask:
         """Where an error stays below half the way to the neighbour, the nearer one, which is the one towards 0.
 
@@ -190,6 +193,65 @@ class NumpyKernel:
                 return None
         e = tolerance.stored_bound(e_c, y, z, gain, compute=compute, output=output, early=terms.early)
         return np.abs(recorded - y) / e
+
+
+class EarlyKernel(NumpyKernel):
+    """The same for runs that round to the output's dtype before the gain too."""
+
+    def __init__(self, terms: Terms) -> None:
+        super().__init__(terms)
+        self.affine = np.stack([np.ones(terms.width), np.zeros(terms.width)])  # z is laid out first, then y
+        self.before_last = np.empty((self.rows, terms.width))  # g·RN(z) + b
+        self.other_error = np.empty((self.rows, terms.width), np.float32)
+        self.one_way = np.empty((self.rows, terms.width), bool)  # all of z ± e_z is rounded to the same number
+
+    def _normed(self, before: NDArray[Any]) -> tuple[Array, Array, Mask]:
+        z, numbers, judged = super()._normed(before)
+        self._round_early(z, numbers)
+        np.multiply(z, self.terms.gain, out=z)
+        return np.add(z, self.terms.bias, out=z), numbers, judged
+
+    def _round_early(self, z: Array, numbers: Array) -> None:
+        """Round z with everything it may honestly be instead, by Dekker's splitting in float32."""
+        n, smallest = len(z), np.float32(2.0 ** (self.terms.output.emin + 1))
+        split = np.float32(2 ** (24 - self.terms.output.precision) + 1)
+        near, low, high, laid = self.narrow[:, :n]
+        np.copyto(near, z)
+        slope, offset = numbers[:, 2] + 2.0**-20, numbers[:, 3]  # 2⁻²⁰: for the rounding of float32 here
+        np.multiply(np.abs(near, out=high), _laid_out(slope, 0 * slope, self.even, laid), out=high)
+        np.add(high, _laid_out(offset, 0 * offset, self.even, laid), out=high)
+        np.subtract(near, high, out=low)
+        np.add(near, high, out=high)
+        for end in (low, high):
+            np.multiply(end, split, out=laid)
+            np.subtract(laid, np.subtract(laid, end, out=end), out=end)
+        np.equal(low, high, out=self.one_way[:n])
+        self.one_way[:n] &= np.abs(low, out=high) >= smallest  # subnormal numbers are rounded otherwise
+        last = self.before_last[:n]
+        np.copyto(last, low)
+        np.add(np.multiply(last, self.terms.gain, out=last), self.terms.bias, out=last)
+
+    def _limits(self, recorded: Single, numbers: Array, best: float) -> Single:
+        """Nowhere more than `best` times e, of which s·(|g·z| + |y|) is by far the most, s = `stored_u`.
+
+        It is at least s·(|v − b| + |v| − 2·error) + offset·|g| + u·|b|, as above.
+        """
+        n, s = len(recorded), self.terms.stored_u
+        size, laid = self.narrow[2, :n], self.narrow[3, :n]
+        np.abs(np.subtract(recorded, self.shift, out=size), out=size)
+        np.add(size, np.abs(recorded, out=laid), out=size)
+        share = best * SLACK / (1 + 2 * s)
+        np.multiply(size, np.float32(share * s), out=size)
+        return np.add(
+            size, _laid_out(share * numbers[:, 3], np.full(n, share * self.terms.compute.u), self.sizes, laid), out=size
+        )
+
+    def _inside_cells(self, recorded: Single, error: Single) -> Mask:
+        n = len(error)
+        other, wide = self.other_error[:n], self.wide[1, :n]
+        np.copyto(wide, recorded)
+        np.copyto(other, np.subtract(wide, self.before_last[:n], out=wide))
+        return self.one_way[:n] & self._well_inside(recorded, np.abs(other, out=other))
 
 
 def _laid_out(one: Array, other: Array, over: Single, out: Single) -> Single:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.errors import RecordingError
+from ln_audit.recording import torch_file
 from ln_audit.recording.arrays import ArrayFile, fortran_by_range, in_order
 from ln_audit.recording.dtypes import safetensors_element
 from ln_audit.recording.files import RecordedFile, as_recording_fault
@@ -144,7 +145,7 @@ def open_recording(path: str) -> Recording:
 
 
 def open_pair(before: str, after: str) -> Recording:
-    """Two arrays: `FILE.npy`, `FILE.npz:name`, `FILE.safetensors:name`. Raises `RecordingError`."""
+    """Two arrays: `FILE.npy`, `FILE.npz:name`, `FILE.safetensors:name`, `FILE.pt:name`. Raises `RecordingError`."""
     pair = (_open_array(before), _open_array(after))
     return Recording(name=f"{pair[0].label}, {pair[1].label}", norms=("",), pairs={"": pair})
 
@@ -163,6 +164,8 @@ def _open_array(spec: str) -> ArrayFile:
         if header.fortran:
             return fortran_by_range(file.label, header.shape, header.element, file.read, header.begin)
         return in_order(file.label, header.shape, header.element, file, header.begin)
+    if path.endswith(torch_file.SUFFIXES):
+        return torch_file.open_tensor(file, name)
     if head.startswith(b"PK"):
         return open_member(file, name)
     found = _header(file)

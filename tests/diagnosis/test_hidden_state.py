@@ -11,9 +11,16 @@ STATES = {0: ArrayRows(BEFORE * F32(2), AFTER), 3: ArrayRows(STATE, AFTER), 4: A
 def test_the_state_that_was_normed_is_named():
     of = suspect(AFTER, states=STATES)
     (found,) = explained(hidden_state, of)
-    name = "hidden_states.3 is the input of this norm, before is another state"
+    name = "before is another state: hidden_states.3 is what this norm saw"
     assert found == Explanation(name, found.error_ratio, {"state": 3.0}, "record hidden_states.3 as before")
     assert diagnosed(of).explained_by[0].name == name
+
+
+def test_a_before_that_is_normed_already_is_told_with_the_state_that_was_not():
+    found = diagnosed(suspect(AFTER, AFTER, states=STATES))
+    assert [each.name for each in found.explained_by] == [
+        "before already carries the norm: hidden_states.3 is what this norm saw"
+    ]
 
 
 def test_the_last_states_are_tried_first():

@@ -28,3 +28,15 @@ def test_a_head_of_another_shape_is_not_tied():
 
 def test_a_projections_bias_is_no_mask():
     assert count(checkpoint({"h.0.attn.c_attn.bias": (24,), "h.0.attn.bias": (1, 1, 4, 4)}), load("gpt2"), None) == 24
+
+
+def test_names_that_share_their_storage_count_once():
+    from dataclasses import replace
+
+    from ln_audit.core import Declared
+
+    shapes = gpt2("transformer.") | {"transformer.extra.weight": (16, 8)}
+    made = replace(
+        checkpoint(shapes), declared=(Declared("tied", (("transformer.wte.weight", "transformer.extra.weight"),), "x"),)
+    )
+    assert count(made, load("gpt2"), None) == PLAIN

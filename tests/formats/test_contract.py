@@ -14,6 +14,7 @@ from ln_audit.core import Checkpoint, TensorInfo
 from ln_audit.errors import FormatError
 from ln_audit.formats import FORMATS, Artifact, Format, find_artifacts, read_checkpoint
 from ln_audit.formats.dtypes import DTYPES, array
+from tests.formats import torch_files
 from tests.formats.gguf_file import of_arrays
 from tests.formats.memory_source import MemorySource
 
@@ -34,6 +35,7 @@ TENSORS: dict[str, np.ndarray] = {
 # written. Archives and graphs are held to the same in tests of their own (test_torch_*, test_npz, test_onnx, test_tf_bundle).
 WRITERS: dict[str, Callable[[], bytes]] = {
     "safetensors": cache(lambda: bytes(save(TENSORS))),
+    "pytorch": cache(lambda: torch_files.save(torch_files.tensors(TENSORS))),
     "gguf": cache(
         lambda: of_arrays({name: array for name, array in TENSORS.items() if name != "mask"})
     ),  # it has no bool

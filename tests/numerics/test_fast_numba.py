@@ -14,7 +14,7 @@ from tests.numerics.kernel_cases import (
     honest_float64,
     positions,
 )
-from tests.numerics.runs import BF16, F32, KINDS_OF_ROWS, ArrayRows, gain_and_bias, rows_of, run
+from tests.numerics.runs import BF16, F16, F32, KINDS_OF_ROWS, ArrayRows, gain_and_bias, rows_of, run
 
 pytest.importorskip("numba", reason="needs the extra `fast`: pip install ln-audit[fast]")
 
@@ -94,11 +94,9 @@ def test_an_upcast_recording_is_judged_like_the_narrow_one(out, chain):
 @pytest.mark.parametrize("chain", ["once", "before_gain"])
 def test_tiny_values_are_rounded_as_subnormal_numbers_are(chain):
     gain = np.full(768, 2.0**-12, F32)
-    x = rows_of("plain", 768, positions(768)).astype(np.float16)
-    assert_agrees(
-        fast_numba,
-        case(x, run(x, gain, None, out=np.dtype(np.float16), chain=chain), chain=chain, gain=gain, bias=None),
-    )
+    x = rows_of("plain", 768, positions(768)).astype(F16)
+    after = run(x, gain, None, out=F16, chain=chain)
+    assert assert_agrees(fast_numba, case(x, after, chain=chain, gain=gain, bias=None))
 
 
 def test_it_says_whether_numba_is_there():
