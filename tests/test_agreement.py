@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ln_audit import agreement
+from ln_audit.candidates import norm_parameters
 from ln_audit.core import Place
 from ln_audit.demand import Demand
 from ln_audit.errors import RecordingError, UsageError
@@ -68,7 +69,7 @@ def test_digests_may_be_of_the_values_as_stored_or_as_an_honest_run_casts_them(c
     values = WHOLE["ln_f.weight"] * np.float32(1.001)
     used = values if cast is None else values.astype(getattr(ml_dtypes, cast, np.float16)).astype(np.float32)
     made = subject(WHOLE | {"ln_f.weight": values}, norm())
-    parameters = agreement.norm_parameters(made, norm())
+    parameters = norm_parameters(made, norm())
     assert parameters is not None
     digest = hashlib.sha256(used.astype("<f4").tobytes()).hexdigest()
     assert agreement._other_weights({"gain_value_sha256": digest}, norm(), parameters) is None
@@ -92,7 +93,7 @@ def test_without_the_norms_values_nothing_is_compared(tensors):
 
 def test_an_optional_bias_that_is_missing_counts_as_none():
     made = subject({"ln_f.weight": WHOLE["ln_f.weight"]}, norm(bias_optional=True))
-    parameters = agreement.norm_parameters(made, made.norms[0])
+    parameters = norm_parameters(made, made.norms[0])
     assert parameters is not None
     assert parameters.bias is None
 
@@ -116,7 +117,7 @@ def test_a_recording_of_another_kind_says_so():
 
 def test_an_upper_case_digest_is_the_same_digest():
     made = subject(WHOLE, norm())
-    parameters = agreement.norm_parameters(made, norm())
+    parameters = norm_parameters(made, norm())
     assert parameters is not None
     digest = hashlib.sha256(WHOLE["ln_f.weight"].tobytes()).hexdigest().upper()
     assert agreement._other_weights({"gain_value_sha256": digest}, norm(), parameters) is None

@@ -213,7 +213,7 @@ def test_the_environment_cannot_open_the_gate():
         ("_LN_AUDIT_COMPLETE", "complete_zsh"),
         ("LN_AUDIT_STRICT", "0"),
     ]:
-        assert run(*SCRIPT, "verify", bad, **{name: value}).returncode == 1
+        assert run(*SCRIPT, "verify", bad, cwd=None, **{name: value}).returncode == 1
     assert run(*SCRIPT, "verify", "sample", LN_AUDIT_OFFLINE="maybe").returncode == 2
     completed = run(*SCRIPT, _LN_AUDIT_COMPLETE="complete_bash", COMP_WORDS="ln-audit ver", COMP_CWORD="1")
     assert completed.stdout.split() == ["verify"]

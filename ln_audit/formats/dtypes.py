@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ln_audit.core import Stored
 
 
-MAX_EXTENT = 1 << 59  # values; NumPy's own limit in bytes is 2^63
+MAX_EXTENT = 1 << 62  # bytes; NumPy's own limit is 2^63
 
 
 class Dtype(NamedTuple):
@@ -71,7 +71,9 @@ def array(stored: Stored) -> np.ndarray[Any, Any]:
         raise UnsupportedError(
             f"dtype {stored.dtype}: expected one whose values can be read, found a packed or unknown one"
         )
-    if prod(max(extent, 1) for extent in stored.shape) > MAX_EXTENT:  # NumPy counts them even beside a 0
+    if (
+        prod(max(extent, 1) for extent in stored.shape) * known.bits // 8 > MAX_EXTENT
+    ):  # NumPy counts them even beside a 0
         raise UnsupportedError(f"{stored.dtype} {list(stored.shape)}: expected extents that can be counted, found more")
     expected = prod(stored.shape) * known.bits // 8
     if len(stored.data) != expected:

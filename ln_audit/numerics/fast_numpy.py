@@ -51,7 +51,8 @@ class NumpyKernel:
     """`terms.Kernel` for runs that round once, when they store the result."""
 
     def __init__(self, terms: Terms) -> None:
-        self.rows = max(1, BLOCK_ELEMENTS // terms.width)
+        elements = BLOCK_ELEMENTS if terms.chain is None else BLOCK_ELEMENTS // 2  # there are two chains to try
+        self.rows = max(1, elements // terms.width)
         self.terms = terms
         self.affine = np.stack([terms.gain, terms.bias])  # [2, d]
         self.biased = bool(terms.bias.any())

@@ -97,6 +97,7 @@ def judge(rows: Prepared, recorded: Array, hypothesis: Hypothesis, setting: Sett
         e = tolerance.stored_bound(e_c, y, rows.z, gain, compute=compute, output=output, early=early)
         judged = rows.judged & np.isfinite(y) & np.isfinite(e)
         wrong = judged & ~_rightful(recorded, y, e, output)
+        wrong |= _never_right(recorded, rows, gain, bias, output)
         finite = judged & np.isfinite(recorded)
         ratio = np.where(finite, np.abs(recorded - y) / e, np.where(judged & ~wrong, 0.0, np.nan))
         low, high = y - e, y + e
@@ -106,6 +107,18 @@ def judge(rows: Prepared, recorded: Array, hypothesis: Hypothesis, setting: Sett
             low, high = chain.cell(Computed(rows.z, rows.e_z, y, e_c, gain, bias, compute.u), output)
             outside = outside | (judged & ~wrong & ~((low <= recorded) & (recorded <= high)))
     return Judgement(recorded, y, e, low, high, ratio, judged, outside, inexact, wrong)
+
+
+def _never_right(recorded: Array, rows: Prepared, gain: Array | None, bias: Array | None, output: Format) -> Mask:
+    """NaN, or an infinity that no norm reaches, in rows that are not judged: |z| ≤ √d whatever the order of the sums.
+
+    Rows of variance 0 without an epsilon are left out: there an honest run divides 0 by 0.
+    """
+    d = recorded.shape[1]
+    reach = np.sqrt(d) * (1.0 if gain is None else np.abs(gain)) + (0.0 if bias is None else np.abs(bias))
+    broken = np.isnan(recorded) | (np.isinf(recorded) & (2 * reach < output.overflow))
+    found: Mask = ~rows.judged & np.isfinite(rows.r) & broken
+    return found
 
 
 def _rightful(recorded: Array, y: Array, e: Array, output: Format) -> Mask:

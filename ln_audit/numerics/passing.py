@@ -95,9 +95,10 @@ def survey(
         return None
     held_by = None if contained(rows.after_dtype, setting.output) else setting.output
     walked: list[Part] = []
-    for first_row, blocks in _walks(rows, kernels[0].rows, parts or _parts(size)):
-        each = kernels if not walked else _kernels(fast, told) or kernels  # a kernel's buffers are its own
-        candidates = [Candidate(*pair) for pair in zip(hypotheses, each, strict=True)]
+    for first_row, blocks in _walks(rows, min(each.rows for each in kernels), parts or _parts(size)):
+        if walked:
+            kernels = _kernels(fast, told) or kernels  # a kernel's buffers are its own
+        candidates = [Candidate(*pair) for pair in zip(hypotheses, kernels, strict=True)]
         walked.append(Part(first_row, blocks, candidates, own, setting, held_by))
     found = _added_up(walked) if _all_pass(walked) else None
     return found if found is not None and any(found.tallies[at].within for at in own) else None

@@ -42,3 +42,14 @@ def test_other_weights_are_another_rules_business():
 def test_a_nonfinite_input_is_said_to_lie_upstream():
     (finding,) = judged(comparison("fail", "nonfinite-input"))
     assert finding.reason == "the fault lies upstream of this norm"
+
+
+def test_rows_that_could_show_nothing_are_no_pass():
+    from dataclasses import replace
+
+    blind = replace(comparison("pass", "agrees"), degenerate=("every row is constant",))
+    (finding,) = judged(blind)
+    assert (finding.status, finding.required) == ("skip", True)
+    assert finding.reason == "it fits, and so would any gain have: every row is constant"
+    (seeing,) = judged(replace(blind, can_tell=({"name": "gain missing", "distance": 9.0},)))
+    assert seeing.status == "pass"

@@ -404,3 +404,23 @@ def test_a_million_elements_are_judged_in_a_few_megabytes():
     tracemalloc.stop()
     assert (found.status, found.elements) == ("pass", 64 * 40 * 768)
     assert peak < 8_000_000
+
+
+@pytest.mark.parametrize("value", [nan, np.inf, -np.inf])
+def test_what_no_norm_can_give_fails_in_rows_that_are_not_judged_too(value):
+    x = np.concatenate(
+        [rows_of("plain", 64, 5), np.full((3, 64), 1e6, np.float32)]
+    )  # the last three are ill-conditioned
+    after = ran(x)
+    assert verdict(verify(x, after)) == ("pass", "agrees")
+    after[6, 9] = value
+    found = verify(x, after)
+    assert verdict(found) == ("fail", "nonfinite-output")
+    assert "[6, 9]" in found.message
+
+
+def test_a_row_without_variance_or_epsilon_may_honestly_give_nan():
+    x = np.concatenate([rows_of("plain", 16, 5), np.zeros((1, 16), np.float32)])
+    with np.errstate(invalid="ignore"):
+        after = np.concatenate([ran(x[:5], "rms_norm", eps=0.0), np.full((1, 16), nan, np.float32)])
+    assert verdict(verify(x, after, "rms_norm", eps=0.0)) == ("pass", "agrees")

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -99,5 +103,9 @@ def test_tiny_values_are_rounded_as_subnormal_numbers_are(chain):
     assert assert_agrees(fast_numba, case(x, after, chain=chain, gain=gain, bias=None))
 
 
-def test_it_says_whether_numba_is_there():
-    assert fast_numba.available()
+def test_it_is_available_unless_compiling_is_switched_off():
+    code = "from ln_audit.numerics import fast_numba; print(fast_numba.available())"
+    for switched_off, expected in (("0", "True\n"), ("1", "False\n")):
+        environment = os.environ | {"NUMBA_DISABLE_JIT": switched_off}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert run.stdout == expected

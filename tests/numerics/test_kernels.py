@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 from ln_audit.numerics import fast_numba, fast_numpy
 from ln_audit.numerics.kernels import KERNELS, chosen
 
@@ -14,10 +18,16 @@ def test_they_stand_in_the_order_in_which_they_are_preferred():
     assert [each.PAYS_FROM for each in KERNELS] == sorted((each.PAYS_FROM for each in KERNELS), reverse=True)
 
 
-def test_choosing_does_not_import_numba():
-    import subprocess
-    import sys
+def test_a_numba_that_cannot_be_imported_is_not_chosen(tmp_path):
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "__init__.py").write_text("raise ImportError('numba needs NumPy 2.3 or less')")
+    code = "from ln_audit.numerics.kernels import chosen; print(chosen(2**40).NAME)"
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout == "numpy\n"
 
-    code = "import sys; from ln_audit.numerics.kernels import chosen; chosen(2**40); print('numba' in sys.modules)"
+
+def test_numba_is_imported_only_where_it_may_pay():
+    code = "import sys; from ln_audit.numerics.kernels import chosen; chosen(2**29); print('numba' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
