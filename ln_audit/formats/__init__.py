@@ -13,6 +13,7 @@ from ln_audit.errors import FormatError, UnsupportedError
 from ln_audit.formats import impostors
 from ln_audit.formats.assembly import INDEX_SUFFIX, read_sharded
 from ln_audit.formats.loader_order import Choice, choose, each_alone, listed
+from ln_audit.formats.unmerged import refuse_parts
 from ln_audit.formats.unread import unread_format
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def find_artifacts(source: Source) -> tuple[Artifact, ...]:
             if source.exists(file):
                 return (Artifact(format_.NAME, file),)
     names = source.files() or ()
+    refuse_parts(source, names)
     for format_ in FORMATS:
         choice = format_.choose(names)
         if choice.files:

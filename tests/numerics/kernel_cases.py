@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from tests.numerics.runs import BF16, F16, FLOAT32, ArrayRows, gain_and_bias, ro
 
 if TYPE_CHECKING:
     from ln_audit.numerics.kernels import Fast
+    from ln_audit.numerics.terms import Figures, Kernel
 
 WIDTHS = (1, 2, 3, 16, 767, 768, 4096)
 OUTPUTS = [(FLOAT32, None), (BF16, "once"), (F16, "once"), (BF16, "before_gain"), (F16, "before_gain")]
@@ -43,11 +44,25 @@ BLOCK = 2**13  # elements, in place of a kernel's own many: a small recording th
 
 
 @dataclass(frozen=True)
+class SmallKernel:
+    """A kernel that is given small blocks; `cleared` keeps what it says of each."""
+
+    kernel: Kernel
+    rows: int
+    cleared: list[Figures | None]
+
+    def judge(self, before, after, best):
+        figures = self.kernel.judge(before, after, best)
+        self.cleared.append(figures)
+        return figures
+
+
+@dataclass(frozen=True)
 class InSmallBlocks:
-    """A kernel's module, its blocks made smaller. `cleared` counts the blocks that the kernel itself cleared."""
+    """A kernel's module, the blocks of its kernels made smaller."""
 
     fast: Fast
-    cleared: list[Any] = field(default_factory=list)
+    cleared: list[Figures | None] = field(default_factory=list)
     NAME = "small"
     PAYS_FROM = 0
 
@@ -56,16 +71,7 @@ class InSmallBlocks:
 
     def kernel(self, terms):
         kernel = self.fast.kernel(terms)
-        kernel.rows = max(1, BLOCK // terms.width)
-        whole = kernel.judge
-
-        def counted(*block):
-            figures = whole(*block)
-            self.cleared.append(figures)
-            return figures
-
-        kernel.judge = counted
-        return kernel
+        return None if kernel is None else SmallKernel(kernel, max(1, BLOCK // terms.width), self.cleared)
 
 
 def positions(d, blocks=6):

@@ -221,8 +221,7 @@ def test_a_whole_comparison_says_what_it_said_without_a_kernel(out):
     n = fast_numpy.PAYS_FROM // (2 * out.itemsize * D) + 1
     x = rows_of("plain", D, n).astype(out)
     after = run(x, *gain_and_bias(D), out=out)
-    settings = {"norm": "ln_f", "recording": "r", "provenance": "p"}
-    large = compare(ArrayRows(x, after), parameters(), **settings)
+    large = compare(ArrayRows(x, after), parameters(), norm="ln_f", recording="r", provenance="p")
     gain, bias = (values.astype(np.float64) for values in gain_and_bias(D))
     chain = CHAINS["once"] if out == BF16 else None
     setting = Setting("layer_norm", 1e-5, FLOAT32, BFLOAT16 if out == BF16 else FLOAT32)

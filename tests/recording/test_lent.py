@@ -79,7 +79,6 @@ def test_it_may_be_walked_any_number_of_times_and_left_at_any_time(tmp_path):
     for _ in range(3):
         (_, walk), *_ = rows.lent_parts(10, 2)
         assert np.array_equal(next(walk)[0], before[:10])
-        walk.close()
     assert np.array_equal(lent(rows, 1000)[0], before)
 
 

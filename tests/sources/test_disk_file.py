@@ -51,13 +51,15 @@ def test_a_file_kept_open_fills_ones_own_buffers_and_is_counted(tmp_path):
 
 def test_a_file_that_changes_while_it_is_kept_open_is_an_error(tmp_path):
     (tmp_path / "f").write_bytes(bytes(100))
-    with (
-        pytest.raises(SourceError, match="cut while being read|found the file changed"),
-        DiskFile(tmp_path / "f", "f").kept_open() as fill,
-    ):
-        fill(0, memoryview(bytearray(5)))
-        os.truncate(tmp_path / "f", 50)
-        fill(48, memoryview(bytearray(5)))
+
+    def read_while_it_is_cut():
+        with DiskFile(tmp_path / "f", "f").kept_open() as fill:
+            fill(0, memoryview(bytearray(5)))
+            os.truncate(tmp_path / "f", 50)
+            fill(48, memoryview(bytearray(5)))
+
+    with pytest.raises(SourceError, match="cut while being read|found the file changed"):
+        read_while_it_is_cut()
 
 
 @pytest.mark.parametrize("change", [b"grown longer", b"same"])
