@@ -1,6 +1,7 @@
 import random
 import struct
 import time
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +14,7 @@ from ln_audit.formats.hdf5 import Contents, Dataset, read_contents
 from tests.formats.hdf5_writer import Writer
 from tests.formats.hdf5_writer import hdf5 as written
 
-TREE = {
+TREE: dict[str, Any] = {
     "layers": {
         "ln": {"vars": {"0": np.linspace(0.5, 2, 6, dtype=np.float32), "1": np.ones((2, 3), ">f2")}},
         "dense": {"vars": {"0": np.arange(6, dtype=np.int64).reshape(2, 3)}},
@@ -122,13 +123,12 @@ def test_what_is_no_such_file_is_called_what_it_is(data, found):
 
 
 def test_a_group_inside_itself_is_refused():
-    heap_entry = DATA.index(b"SNOD") + 8
-    root = DATA[64:72]
-    for at in [i for i in range(len(DATA)) if DATA.startswith(b"SNOD", i)]:
-        looped = _patched(at + 16, root)
+    tables = [at for at in range(len(DATA)) if DATA.startswith(b"SNOD", at)]
+    assert len(tables) == 6
+    for at in tables:
+        looped = _patched(at + 16, DATA[64:72])  # the first link of each group leads to the root
         with pytest.raises(UnsupportedError, match="expected one name for each object, found a second for byte "):
             _read(looped)
-    assert heap_entry
 
 
 def _dataset(layout: bytes, *more: tuple[int, bytes]) -> bytes:
