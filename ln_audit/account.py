@@ -111,7 +111,7 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
         if name not in compared:
             yield f"{name}: not read: a loader takes {subject.checkpoint.files[0]}"
     unknown = sorted({info.dtype for info in subject.checkpoint.tensors.values()} - set(DTYPES))
-    if unknown:
+    if unknown and subject.checkpoint.format == "safetensors":
         yield f"tensors of unknown dtype ({', '.join(unknown[:4])}): older readers refuse the file"
     if subject.config is not None and subject.config.repeated:
         yield f"{subject.config.where}: {', '.join(subject.config.repeated[:4])}: written more than once, the last counts"

@@ -15,7 +15,8 @@ from ln_audit.formats import hdf5, impostors
 from ln_audit.formats.bounded_json import Members, parse_object
 from ln_audit.formats.keras_layers import norm_sites, sites_without_configuration
 from ln_audit.formats.shown import shown
-from ln_audit.formats.zip_archive import open_archive
+from ln_audit.formats.zip_directory import DEFLATED
+from ln_audit.formats.zip_members import open_archive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,7 @@ SUFFIXES: tuple[str, ...] = (".keras", ".h5")
 FIRST = "model.keras"
 CONFIG, WEIGHTS, LEGACY_CONFIG = "config.json", "model.weights.h5", "model_config"
 MAX_CONFIG = 16_000_000  # bytes
+MAX_INFLATED = 134_217_728  # bytes of weights that were compressed
 _OPTIMIZER = ("optimizer/", "optimizer_weights/")
 
 
@@ -52,7 +54,7 @@ def read_checkpoint(source: Source, file: str) -> Checkpoint:
         impostors.refuse(file, prefix, source.size(file), "a Keras model")
     config: Members | None = None
     if prefix.startswith(b"PK"):
-        weights, config = _unzip(source, file)
+        weights, config = _unzip(source, file, prefix)
     else:
         weights = Weights(lambda ranges: source.read(file, ranges), source.size(file))
     contents = hdf5.read_contents(lambda begin, end: weights.read([Range(begin, end)])[0], weights.size, file)
@@ -72,25 +74,23 @@ def read_checkpoint(source: Source, file: str) -> Checkpoint:
     )
 
 
-def _unzip(source: Source, file: str) -> tuple[Weights, Members]:
+def _unzip(source: Source, file: str, prefix: bytes) -> tuple[Weights, Members]:
     """The weights inside a `.keras` archive, read by range, and the configuration."""
-    archive = open_archive(source, file, "a Keras model")
+    archive = open_archive(source, file, prefix)
     for name in (CONFIG, WEIGHTS):
         if name not in archive.members:
             raise FormatError(f"{file}: expected {name} in the archive, found {shown(list(archive.members))}")
-    config, weights = archive.members[CONFIG], archive.members[WEIGHTS]
-    if config.size > MAX_CONFIG:
-        raise UnsupportedError(f"{file}: {CONFIG}: expected at most {MAX_CONFIG:,} bytes, found {config.size:,}")
-    parsed = _parse(archive.contents([config])[0], f"{file}: {CONFIG}")
-    if weights.deflated:
-        whole = archive.contents([weights])[0]
-        return Weights(lambda ranges: [whole[begin:end] for begin, end in ranges], weights.size), parsed
-    start = archive.data_range(weights).begin
+    config = _parse(archive.whole({CONFIG: MAX_CONFIG})[CONFIG], f"{file}: {CONFIG}")
+    weights = archive.members[WEIGHTS]
+    if weights.method == DEFLATED:  # Keras stores it; somebody has packed it anew
+        whole = archive.whole({WEIGHTS: MAX_INFLATED})[WEIGHTS]
+        return Weights(lambda ranges: [whole[begin:end] for begin, end in ranges], weights.size), config
+    start = archive.place(WEIGHTS)
 
     def read(ranges: Sequence[Range]) -> list[bytes]:
         return source.read(file, [Range(start + begin, start + end) for begin, end in ranges])
 
-    return Weights(read, weights.size), parsed
+    return Weights(read, weights.size), config
 
 
 def _parse(data: bytes, where: str) -> Members:

@@ -52,6 +52,9 @@ class Window:
 
 def fields(window: Window, begin: int, end: int) -> Iterator[Field]:
     """The fields of the message at `begin` to `end` of a file. Raises `FormatError` where they do not fill it."""
+    if end - begin <= SHORT:
+        yield from _walk(window.bytes(begin, end), begin, window.label)
+        return
     at = begin
     while at < end:
         head = window.bytes(at, min(at + 2 * LONGEST_VARINT + 1, end))  # all that says where a field ends
@@ -64,13 +67,17 @@ def fields(window: Window, begin: int, end: int) -> Iterator[Field]:
 
 def message(data: bytes, label: str) -> Iterator[Field]:
     """The fields of a message that is already here; positions count from its beginning. Raises `FormatError`."""
-    at, end = 0, len(data)
-    while at < end:
-        field = _field(data, at, 0, end, label)
+    return _walk(data, 0, label)
+
+
+def _walk(data: bytes, base: int, label: str) -> Iterator[Field]:
+    at, end = 0, base + len(data)
+    while at < len(data):
+        field = _field(data, at, base, end, label)
+        at = field.end - base
         if field.wire in {I32, I64}:
-            field = field._replace(value=int.from_bytes(data[field.begin : field.end], "little"))
+            field = field._replace(value=int.from_bytes(data[field.begin - base : at], "little"))
         yield field
-        at = field.end
 
 
 def varint(data: bytes, at: int, label: str) -> tuple[int, int]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NAME = "numba"
 # Bytes of both arrays from which importing numba and loading its cache, 0.3 to 0.5 s, saves NumPy more than that.
 PAYS_FROM = 2**30
+MOST_PARTS = 4  # more only wait for the memory
 BLOCK_ELEMENTS = 2**17  # 0.5 MB of float32 on each side; a row at a time is in the L1 cache
 REFERENCE_ELEMENTS = 2**14  # where NumPy takes the statistics: its float64 temporaries stay in the L2 cache
 

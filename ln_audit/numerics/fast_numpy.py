@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 NAME = "numpy"
 PAYS_FROM = 2**22  # bytes of both arrays: below, the reference needs a few hundredths of a second itself
+MOST_PARTS = 1  # its many short calls wait for Python's lock longer than a second thread gains
 BLOCK_ELEMENTS = 2**17  # fewer calls gain more than a block would that fits the L2 cache: 0.5 MB in float32
 THREADED_DOT = 8192  # from about there on OpenBLAS shares one row's product among threads, and waits for them
 SLACK = 1 - 2.0**-10  # more than float32 can be wrong in a limit

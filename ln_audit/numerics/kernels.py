@@ -11,10 +11,14 @@ if TYPE_CHECKING:
 
 
 class Fast(Protocol):
-    """A module that makes kernels. `PAYS_FROM`: bytes of both arrays from which its start-up time is won back."""
+    """A module that makes kernels.
+
+    `PAYS_FROM`: bytes of both arrays from which its start-up time is won back. `MOST_PARTS`: how many side by side gain.
+    """
 
     NAME: str
     PAYS_FROM: int
+    MOST_PARTS: int
 
     def available(self) -> bool:
         """Whether what it needs is installed."""

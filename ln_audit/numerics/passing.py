@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     Pair = tuple[NDArray[Any], NDArray[Any]]
 
-MOST_PARTS = 4  # more only wait for the memory, and each has buffers of its own
 PART_BYTES = 2**26  # a part of less is judged before its thread is worth it
 
 
@@ -95,7 +94,7 @@ def survey(
         return None
     held_by = None if contained(rows.after_dtype, setting.output) else setting.output
     walked: list[Part] = []
-    for first_row, blocks in _walks(rows, min(each.rows for each in kernels), parts or _parts(size)):
+    for first_row, blocks in _walks(rows, min(each.rows for each in kernels), parts or _parts(size, fast)):
         if walked:
             kernels = _kernels(fast, told) or kernels  # a kernel's buffers are its own
         candidates = [Candidate(*pair) for pair in zip(hypotheses, kernels, strict=True)]
@@ -115,9 +114,9 @@ def _kernels(fast: Fast, told: Sequence[Terms | None]) -> list[Kernel] | None:
     return there if len(there) == len(kernels) else None
 
 
-def _parts(size: int) -> int:
+def _parts(size: int, fast: Fast) -> int:
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(MOST_PARTS, processors, size // PART_BYTES))
+    return max(1, min(fast.MOST_PARTS, processors, size // PART_BYTES))
 
 
 def _walks(rows: Rows, at_most: int, parts: int) -> list[tuple[int, Iterator[Pair]]]:

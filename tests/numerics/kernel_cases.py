@@ -65,6 +65,7 @@ class InSmallBlocks:
     cleared: list[Figures | None] = field(default_factory=list)
     NAME = "small"
     PAYS_FROM = 0
+    MOST_PARTS = 1
 
     def available(self) -> bool:
         return True

@@ -144,6 +144,7 @@ class ChainBlind:
 
     NAME = "blind"
     PAYS_FROM = 0
+    MOST_PARTS = 1
 
     def available(self):
         return True
@@ -191,6 +192,7 @@ class Unresolved:
 
     NAME = "unresolved"
     PAYS_FROM = 0
+    MOST_PARTS = 1
     rows = ROWS_A_BLOCK
 
     def available(self):
