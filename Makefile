@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers test-real docs lint format fixtures fuzz bench clean
+.PHONY: help verify test test-peers test-real docs mutate lint format fixtures fuzz bench clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,6 +59,9 @@ docs: $(VENV)/.dev ## measure again what docs/diagnosis.md says
 
 test-real: $(VENV)/.real ## verify real GGUF, ONNX and safetensors files that ship inside packages of the index
 	$(BIN)/python scripts/test_real.py
+
+mutate: $(VENV)/.dev ## change every operator of the mathematics and see that a test fails (an hour)
+	$(BIN)/python scripts/mutate.py
 
 fuzz: $(VENV)/.dev ## random mutations of good files, against the reference readers
 	$(BIN)/python scripts/fuzz_safetensors.py 20000
