@@ -67,6 +67,7 @@ fuzz: $(VENV)/.dev ## random mutations of good files, against the reference read
 	$(BIN)/python scripts/fuzz_safetensors.py 20000
 	$(BIN)/python scripts/fuzz_torch.py 50000
 	$(BIN)/python scripts/fuzz_gguf.py 50000
+	$(BIN)/python scripts/fuzz_containers.py 50000
 
 bench: $(VENV)/.dev ## speed and bytes, side by side with peers, as ratios
 	$(BIN)/python scripts/bench.py

@@ -101,7 +101,7 @@ def _parameters(values: Mapping[str, Stored], norm: Norm) -> NormParameters | No
     needed = [name for name in norm.tensors if not (name == norm.bias and norm.bias_optional)]
     if norm.eps is None or any(name not in values for name in needed):
         return None
-    found = {name: array(values[name]) for name in norm.tensors if name in values}
+    found = {name: array(values[name]).reshape(-1) for name in norm.tensors if name in values}  # [1, 1, d] in graphs
     gain = None if norm.gain is None else found[norm.gain]
     bias = None if norm.bias is None else found.get(norm.bias)
     return NormParameters(norm.kind, gain, bias, norm.eps, norm.weight_offset, norm.chain)

@@ -38,7 +38,10 @@ def check(subject: Subject) -> Iterator[Finding]:
         if norm.width is None:
             yield RULE.skipped(norm.name, f"the model's width is unknown: {norm.width_source}", required=True)
             continue
-        wrong = [(name, shape) for name, shape in found if shape != (norm.width,)]
+        in_graph = bool(
+            subject.checkpoint.norm_sites
+        )  # a graph may hold a gain as [1, 1, n], which broadcasts the same
+        wrong = [(name, shape) for name, shape in found if (_squeezed(shape) if in_graph else shape) != (norm.width,)]
         for name, shape in wrong:
             yield RULE.failed(
                 norm.name,
@@ -47,6 +50,10 @@ def check(subject: Subject) -> Iterator[Finding]:
             )
         if not wrong:
             yield RULE.passed(norm.name, f"shape [{norm.width}] ({norm.width_source})")
+
+
+def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[-1:] if all(extent == 1 for extent in shape[:-1]) else shape
 
 
 def _cause(shape: tuple[int, ...], width: int) -> str:

@@ -72,7 +72,8 @@ FORMATS: tuple[Format, ...] = (
     Format("pytorch", "torch_pickle", (".bin", ".pt", ".pth", ".ckpt"), "pytorch_model.bin"),
     Format("gguf", "gguf", (".gguf",)),
     Format("onnx", "onnx", (".onnx",)),
-    Format("tensorflow", "tf_bundle", (".ckpt.index",)),
+    Format("tensorflow", "tf_bundle", (".index",)),
+    Format("keras", "keras", (".keras", ".h5")),
     Format("npz", "npz", (".npz",)),
     Format("npy", "npy_folder", (".npy",), "ln_f.weight.npy"),
 )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from ln_audit.formats.onnx_tensor import Tensor
 
-MAX_FIELDS = 1_500_000  # some three seconds; a graph of 50,000 nodes has that many
-MAX_NODES = 131_072
+MAX_FIELDS = 1_000_000  # some three seconds; a graph of 50,000 nodes has about as many
+MAX_NODES = 100_000
 MAX_TENSORS = 131_072
 MAX_DEPTH = 8  # graphs inside nodes inside graphs; the branches of an If are the first level
 MAX_LIST = 64  # numbers of an attribute that are kept: axes are a handful

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 _BY_SUFFIX = {
-    ".keras": "a Keras model",
-    ".h5": "a Keras or TensorFlow model in HDF5",
     ".msgpack": "a Flax checkpoint",
     ".ot": "a rust-bert checkpoint",
     ".pdparams": "a Paddle checkpoint",

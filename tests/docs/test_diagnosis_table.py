@@ -20,7 +20,10 @@ def test_the_counts_add_up_and_none_was_missed():
     numbers = [int(part.replace(",", "")) for part in total.groups()]
     assert numbers[0] == sum(numbers[1:])
     table = [line for line in TEXT.splitlines() if line.startswith("| ")]
-    assert sum(int(n) for line in table for n in re.findall(r"(\d+) (?:named|simpler|undecided|not seen)", line)) == numbers[0]
+    assert (
+        sum(int(n) for line in table for n in re.findall(r"(\d+) (?:named|simpler|undecided|not seen)", line))
+        == numbers[0]
+    )
 
 
 def test_what_was_not_measured_is_said():

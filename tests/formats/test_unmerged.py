@@ -14,14 +14,26 @@ ADAPTER = json.dumps({"peft_type": "LORA", "base_model_name_or_path": "org/base"
 @pytest.mark.parametrize(
     ("names", "what", "hint"),
     [
-        (["__0_0.distcp", ".metadata"], "__0_0.distcp: expected a whole model, found a distributed checkpoint of PyTorch (DCP, FSDP)", "dcp_to_torch"),
+        (
+            ["__0_0.distcp", ".metadata"],
+            "__0_0.distcp: expected a whole model, found a distributed checkpoint of PyTorch (DCP, FSDP)",
+            "dcp_to_torch",
+        ),
         (
             ["global_step5/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt", "zero_to_fp32.py"],
             "global_step5/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt: expected a whole model, found ZeRO shards of DeepSpeed",
             "zero_to_fp32.py FOLDER OUTPUT",
         ),
-        (["mp_rank_00_model_states.pt"], "mp_rank_00_model_states.pt: expected a whole model, found tensor-parallel shards of Megatron or DeepSpeed", "merge"),
-        (["mp_rank_01/model_optim_rng.pt"], "mp_rank_01/model_optim_rng.pt: expected a whole model, found tensor-parallel shards of Megatron or DeepSpeed", "merge"),
+        (
+            ["mp_rank_00_model_states.pt"],
+            "mp_rank_00_model_states.pt: expected a whole model, found tensor-parallel shards of Megatron or DeepSpeed",
+            "merge",
+        ),
+        (
+            ["mp_rank_01/model_optim_rng.pt"],
+            "mp_rank_01/model_optim_rng.pt: expected a whole model, found tensor-parallel shards of Megatron or DeepSpeed",
+            "merge",
+        ),
     ],
 )
 def test_shards_of_distributed_training_must_be_merged_first(names, what, hint):

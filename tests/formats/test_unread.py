@@ -11,7 +11,7 @@ from ln_audit.formats.unread import holds_weights, unread_format
         ("flax_model.msgpack", "a Flax checkpoint"),
         ("out/model.pdparams", "a Paddle checkpoint"),
         ("pytorch_model.bin", None),
-        ("tf_model.h5", "a Keras or TensorFlow model in HDF5"),
+        ("tf_model.h5", None),
         ("model.safetensors", None),
         ("training_args.bin", None),
         ("sub/optimizer.pt", None),
