@@ -31,11 +31,12 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 def mutants(source: str) -> Iterator[tuple[int, str, str]]:
     """(line, what was changed, the changed source), one operator at a time."""
     tree = ast.parse(source)
+    types = _annotations(tree)
     for position, node in enumerate(ast.walk(tree)):
         operators = getattr(node, "ops", None) or [getattr(node, "op", None)]
         for at, operator in enumerate(operators):
             swap = SWAPS.get(type(operator))
-            if swap is None or not hasattr(node, "lineno"):
+            if swap is None or not hasattr(node, "lineno") or position in types:
                 continue
             changed = copy.deepcopy(tree)
             twin = next(each for i, each in enumerate(ast.walk(changed)) if i == position)
@@ -44,6 +45,16 @@ def mutants(source: str) -> Iterator[tuple[int, str, str]]:
             else:
                 twin.op = swap()  # type: ignore[attr-defined]
             yield node.lineno, f"{type(operator).__name__} → {swap.__name__}", ast.unparse(changed)
+
+
+def _annotations(tree: ast.AST) -> set[int]:
+    """The positions of nodes that only say which type something has."""
+    inside: set[int] = set()
+    for node in ast.walk(tree):
+        for each in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if each is not None:
+                inside.update(id(part) for part in ast.walk(each))
+    return {position for position, node in enumerate(ast.walk(tree)) if id(node) in inside}
 
 
 def main(modules: list[str]) -> int:

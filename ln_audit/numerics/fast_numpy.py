@@ -64,6 +64,7 @@ class NumpyKernel:
         self.shift = (terms.bias * self.unit).astype(np.float32)
         self.wide = np.empty((2, self.rows, terms.width))
         self.narrow = np.empty((4, self.rows, terms.width), np.float32)
+        self.masks = np.empty((2, self.rows, terms.width), bool)
 
     def judge(self, before: NDArray[Any], after: NDArray[Any], best: float) -> Figures | None:
         """Figures of a block, or None where it is not clearly clean."""
@@ -76,10 +77,11 @@ class NumpyKernel:
             largest = float(error.max())
             if not largest < np.inf:
                 return None
-            clear = error <= self._limits(recorded, numbers, min(best, SURE))
+            clear, cells = (self.masks[at, : len(error)] for at in (0, 1))
+            np.less_equal(error, self._limits(recorded, numbers, min(best, SURE)), out=clear)
             if self.terms.chain is not None:
-                clear &= self._inside_cells(recorded, error)
-            at = np.flatnonzero(~clear)
+                np.logical_and(clear, self._inside_cells(recorded, error, cells), out=clear)
+            at = np.flatnonzero(np.logical_not(clear, out=clear))
             if len(at) > MOST_SUSPECTS * error.size:
                 return None
             rows, channels = np.divmod(at, self.terms.width)
@@ -164,10 +166,10 @@ class NumpyKernel:
         np.multiply(size, _laid_out(share * (p + q), 0 * share, self.even, laid), out=size)
         return np.add(size, _laid_out(self.unit * share * offset, self.unit * by_bias, self.sizes, laid), out=size)
 
-    def _inside_cells(self, recorded: Single, error: Single) -> Mask:
-        return self._well_inside(recorded, error)
+    def _inside_cells(self, recorded: Single, error: Single, out: Mask) -> Mask:
+        return self._well_inside(recorded, error, out)
 
-    def _well_inside(self, recorded: Single, error: Single) -> Mask:
+    def _well_inside(self, recorded: Single, error: Single, out: Mask) -> Mask:
         """Where an error stays below half the way to the neighbour, the nearer one, which is the one towards 0.
 
         In the bits of a float32, neighbours of the output's format are `2·half` apart; below its smallest normal number the
@@ -178,8 +180,7 @@ class NumpyKernel:
         np.abs(recorded, out=size)
         np.subtract(size.view(np.int32), half, out=middle.view(np.int32))
         gap = np.multiply(np.subtract(size, middle, out=size), np.float32(SLACK), out=size)
-        inside: Mask = error < gap
-        return inside
+        return np.less(error, gap, out=out)
 
     def _ratios(self, x: Array, recorded: Array, numbers: Array, channels: NDArray[np.intp]) -> Array | None:
         """Error ratios of single elements, all [m], by the reference's functions; None where one may be outside its cell."""
@@ -248,12 +249,13 @@ class EarlyKernel(NumpyKernel):
             size, _laid_out(share * numbers[:, 3], np.full(n, share * self.terms.compute.u), self.sizes, laid), out=size
         )
 
-    def _inside_cells(self, recorded: Single, error: Single) -> Mask:
+    def _inside_cells(self, recorded: Single, error: Single, out: Mask) -> Mask:
         n = len(error)
         other, wide = self.other_error[:n], self.wide[1, :n]
         np.copyto(wide, recorded)
         np.copyto(other, np.subtract(wide, self.before_last[:n], out=wide))
-        return self.one_way[:n] & self._well_inside(recorded, np.abs(other, out=other))
+        inside = self._well_inside(recorded, np.abs(other, out=other), out)
+        return np.logical_and(inside, self.one_way[:n], out=out)
 
 
 def _laid_out(one: Array, other: Array, over: Single, out: Single) -> Single:
