@@ -1,23 +1,23 @@
-"""Recordings against norms: which recording belongs to which norm, whether it is of these weights, and what it shows."""
+"""Recordings against norms: which recording belongs to which norm, and what it shows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ln_audit.already_normed import already_normed
 from ln_audit.candidates import norm_parameters, others, states
-from ln_audit.core import Comparison, Norm, Place
+from ln_audit.comparison import Comparison
+from ln_audit.core import Norm, Place
 from ln_audit.errors import RecordingError, UsageError
+from ln_audit.recorded_weights import other_weights, stated_digests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import numpy as np
+    from collections.abc import Iterator, Sequence
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Checkpoint
     from ln_audit.demand import Demand
-    from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
 
 
@@ -204,8 +204,8 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
         return _undecided(
             pair, "no-parameters", f"{norm.name}: its gain, bias or epsilon is not known, so nothing was compared"
         )
-    digests = _digests_of(pair.recording)
-    other = _other_weights(digests, norm, parameters)
+    digests = stated_digests(pair.recording)
+    other = other_weights(digests, norm, parameters)
     if other is not None:
         return _undecided(
             pair, "other-weights", f"{pair.recording.name}: {other}", status="skip" if pair.given.packaged else "fail"
@@ -228,6 +228,13 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
     # What was read is asked about; a pass is no reason to read more.
     read = others if not subject.unread() else lambda *_: ()
     comparison = replace(comparison, notes=tuple(_notes(pair, rounded)), weights="same" if digests else "unknown")
+    if comparison.status == "pass" and already_normed(rows, parameters):
+        return replace(
+            comparison,
+            status="warn",
+            finding="already-normed",
+            message=f"{comparison.message}; but before already carries {norm.name}: (before − bias)/gain has mean square 1 in every row",
+        )
     return resolve(comparison, rows, parameters, before_rounded=rounded, others=lambda: read(subject, norm))
 
 
@@ -252,41 +259,3 @@ def _undecided(pair: Pair, finding: str, message: str, status: str = "skip") -> 
         message=message,
         packaged=pair.given.packaged,
     )
-
-
-def _other_weights(metadata: Mapping[str, str], norm: Norm, parameters: NormParameters) -> str | None:
-    """Why the recording is of other weights, by the digests it carries; None when it is not, or carries none."""
-    for role, values, offset in (("gain", parameters.gain, norm.weight_offset), ("bias", parameters.bias, 0.0)):
-        stated = metadata.get(f"{role}_value_sha256")
-        if not stated or values is None:
-            continue
-        honest = _digests(values, offset)
-        if stated.lower() not in honest:
-            return (
-                f"{role}_value_sha256: expected {str(honest[0])[:12]}… ({norm.name} of the target), found {stated[:12]}…:"
-                " recorded with other weights"
-            )
-    return None
-
-
-def _digests_of(recording: Recording) -> Mapping[str, str]:
-    """The digests of gain and bias that a recording states, or those of the gain and bias that it holds."""
-    from ln_audit.numerics.parameters import value_sha256
-
-    found = {key: value for key, value in recording.metadata.items() if key.endswith("_value_sha256")}
-    for role in ("gain", "bias"):
-        values = None if f"{role}_value_sha256" in found else recording.array(role)
-        digest = None if values is None else value_sha256(values, 0.0)
-        if digest is not None:
-            found[f"{role}_value_sha256"] = digest
-    return found
-
-
-def _digests(values: np.ndarray[Any, Any], offset: float) -> list[str | None]:
-    """Digests of the values as stored and after the casts that an honest run makes (a model cast to a narrower dtype)."""
-    from ln_audit.numerics.floats import FORMATS, float64
-    from ln_audit.numerics.parameters import value_sha256
-
-    narrow = [FORMATS[name].round(float64(values)) for name in ("bfloat16", "float16")]
-    offsets = dict.fromkeys((offset, 0.0))  # a recording may hold the gain as stored or as used
-    return [value_sha256(form, each) for each in offsets for form in (values, *narrow)]

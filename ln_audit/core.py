@@ -1,8 +1,8 @@
 """The nouns of ln-audit and the shape of each seam. Read this first; it imports nothing of ours but the error tree.
 
 One audit is one walk down this page: a `Source` gives bytes by range, a format makes a `Checkpoint` of them, a family says
-which `Norm`s the model promises, and `compare` holds recorded rows against the reference (`Comparison`). Checks make findings
-of all that; those, and the report whose verdict *is* the exit code, are in `report.py`: read it second.
+which `Norm`s the model promises, and `Rows` are what a run recorded of one. What comes of them is in `comparison.py`; findings,
+and the report whose verdict *is* the exit code, in `report.py`: read those second and third.
 """
 
 from __future__ import annotations
@@ -230,71 +230,3 @@ class Rows(Protocol):
 
     def blocks(self, rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
         """Blocks of at most `rows` rows: before and after, each [n, width], native dtype."""
-
-
-@dataclass(frozen=True, slots=True)
-class Worst:
-    """The judged element with the largest error ratio."""
-
-    index: tuple[int, ...]
-    channel: int
-    recorded: float
-    expected: float
-    tolerance: float
-    error_ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class Nonfinite:
-    """Counts of non-finite numbers in a recording, and the index of the first."""
-
-    nan: int
-    inf: int
-    first: tuple[int, ...]
-    where: Literal["before", "after"]
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A hypothesis that explains a recording which the reference does not."""
-
-    name: str
-    error_ratio: float
-    parameters: Mapping[str, float]
-    advice: str
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One recording against the float64 reference of one norm. A comparison is evidence; checks make findings of it.
-
-    `finding` is a short stable name of what was found: `agrees`, `off-reference`, `summation-order`, `unexplained`, ….
-    """
-
-    norm: str
-    recording: str
-    provenance: str
-    status: Status
-    finding: str
-    message: str
-    positions: int = 0
-    elements: int = 0
-    unjudged: int = 0
-    output_dtype: str | None = None
-    output_dtype_source: str | None = None
-    stored_dtype: str | None = None
-    param_dtype: str | None = None
-    chain: str | None = None
-    max_abs_error: float | None = None
-    max_error_ratio: float | None = None
-    outside_cells: int | None = None
-    nonfinite: Nonfinite | None = None
-    worst: Worst | None = None
-    explained_by: tuple[Explanation, ...] = ()
-    cannot_tell: tuple[Mapping[str, Any], ...] = ()
-    can_tell: tuple[Mapping[str, Any], ...] = ()
-    smallest_changes: tuple[Mapping[str, Any], ...] = ()  # relative changes of gains and biases that are seen
-    degenerate: tuple[str, ...] = ()  # why the rows show next to nothing
-    notes: tuple[str, ...] = ()
-    weights: Literal["same", "unknown"] = "unknown"  # by the digests that the recording carries
-    packaged: bool = False  # ours, not the user's: skipping it is no gap of the user's own evidence

@@ -56,10 +56,8 @@ Family = Annotated[
 Kind = Annotated[Text, _option("--kind", "layer_norm or rms_norm.", "KIND", _HELD)]
 Eps = Annotated[Text, _option("--eps", "The epsilon it is held to.", "X", _HELD)]
 Offset = Annotated[Text, _option("--offset", "What the model adds to the stored gain.", "N", _HELD)]
-Against = Annotated[
-    Text, _option("--against", "Hold it to a source (this version answers: incomplete).", "TARGET", _HELD)
-]
-Lock = Annotated[Text, _option("--lock", "Hold it to a lockfile (this version answers: incomplete).", "FILE", _HELD)]
+Against = Annotated[Text, typer.Option("--against", hidden=True)]  # accepted, and answered with "incomplete"
+Lock = Annotated[Text, typer.Option("--lock", hidden=True)]
 Values = Annotated[
     Text,
     _option(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 BUG = 4
+_ANNOUNCED = ("markdown", "junit", "sarif", "github", "html", "xml", "yaml")  # formats that this version does not write
 _COLOURS = {"PASS": "32", "FAIL": "31", "INCOMPLETE": "33", "ERROR": "31", "✗": "31", "!": "33", "✓": "32", "–": "2"}
 
 
@@ -40,8 +41,11 @@ class Writer:
         pairs = []
         for word in files:
             before, equals, after = word.partition("=")
-            report_format = reports.find(before) if equals and before in named else found
-            pairs.append((report_format, Path(after if equals and before in named else word)))
+            if equals and before in (*named, *_ANNOUNCED):
+                pairs.append((reports.find(before), Path(after)))
+            else:
+                by_suffix = Path(word).suffix.removeprefix(".")
+                pairs.append((reports.find(by_suffix) if by_suffix in named else found, Path(word)))
         colour = on_terminal(sys.stdout) and not no_color and not os.environ.get("NO_COLOR")
         return cls(found, tuple(pairs), quiet, verbose, colour)
 

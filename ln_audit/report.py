@@ -11,7 +11,8 @@ from ln_audit.printable import one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ln_audit.core import Comparison, FileUse, Norm, Recognised, SourceKind, Status
+    from ln_audit.comparison import Comparison
+    from ln_audit.core import FileUse, Norm, Recognised, SourceKind, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ln_audit.core import Comparison
+    from ln_audit.comparison import Comparison
 
 __all__ = ["assert_norm", "compare_arrays"]
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ln_audit import agreement
+from ln_audit import agreement, recorded_weights
 from ln_audit.candidates import norm_parameters
 from ln_audit.core import Place
 from ln_audit.demand import Demand
@@ -72,8 +72,8 @@ def test_digests_may_be_of_the_values_as_stored_or_as_an_honest_run_casts_them(c
     parameters = norm_parameters(made, norm())
     assert parameters is not None
     digest = hashlib.sha256(used.astype("<f4").tobytes()).hexdigest()
-    assert agreement._other_weights({"gain_value_sha256": digest}, norm(), parameters) is None
-    said = agreement._other_weights({"gain_value_sha256": "0" * 64}, norm(), parameters)
+    assert recorded_weights.other_weights({"gain_value_sha256": digest}, norm(), parameters) is None
+    said = recorded_weights.other_weights({"gain_value_sha256": "0" * 64}, norm(), parameters)
     assert said is not None
     assert said.endswith("found 000000000000…: recorded with other weights")
 
@@ -120,7 +120,7 @@ def test_an_upper_case_digest_is_the_same_digest():
     parameters = norm_parameters(made, norm())
     assert parameters is not None
     digest = hashlib.sha256(WHOLE["ln_f.weight"].tobytes()).hexdigest().upper()
-    assert agreement._other_weights({"gain_value_sha256": digest}, norm(), parameters) is None
+    assert recorded_weights.other_weights({"gain_value_sha256": digest}, norm(), parameters) is None
 
 
 def test_a_recording_that_lacks_the_norm_that_was_asked_for_is_unusable(tmp_path):

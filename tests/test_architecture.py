@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Low to high. A module imports its own layer and lower ones only.
 LAYERS = [
-    {"ln_audit", "core", "errors", "report", "demand", "printable"},
+    {"ln_audit", "core", "comparison", "errors", "report", "demand", "printable"},
     {"numerics"},
     {"sources"},
     {"formats"},
@@ -26,7 +26,7 @@ LAYERS = [
     {"diagnosis"},
     {"resolving_power"},
     {"checks", "testing"},
-    {"agreement", "candidates", "policy", "account"},
+    {"already_normed", "recorded_weights", "agreement", "candidates", "policy", "account"},
     {"audit"},
     {"trace", "trace_text", "worked_token", "reports"},
     {"tracing"},

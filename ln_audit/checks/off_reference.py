@@ -23,16 +23,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ln_audit.checks.subject import Subject
-    from ln_audit.core import Comparison
+    from ln_audit.comparison import Comparison
 
 RULE = Rule("LN201", "off-reference")
+_NORMED = "normed twice? hidden_states[-1] of transformers is after the final norm: record its input with a hook"
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     """One finding per comparison that was made; for the user's own recordings a skip makes the verdict incomplete."""
     if not subject.comparisons and subject.norms:
         names = ", ".join(norm.name for norm in subject.final()[:3])
-        yield RULE.skipped(names, "no recorded hidden states: give --recording FILE, or --before and --after")
+        given = bool(subject.demand.recordings or subject.demand.before)
+        told = (
+            "the recording given could not be used"
+            if given
+            else "no recorded hidden states: give --recording FILE, or --before and --after"
+        )
+        yield RULE.skipped(names, told)
     for comparison in subject.comparisons:
         if comparison.finding != "other-weights":
             yield _judge(comparison)
@@ -47,9 +54,8 @@ def _judge(comparison: Comparison) -> Finding:
         case "pass":
             return RULE.passed(label, comparison.message, max_error_ratio=comparison.max_error_ratio)
         case "warn":
-            return RULE.warned(
-                label, comparison.message, comparison.finding, max_error_ratio=comparison.max_error_ratio
-            )
+            reason = _NORMED if comparison.finding == "already-normed" else comparison.finding
+            return RULE.warned(label, comparison.message, reason, max_error_ratio=comparison.max_error_ratio)
         case "fail":
             return RULE.failed(
                 label, comparison.message, _cause(comparison), max_error_ratio=comparison.max_error_ratio

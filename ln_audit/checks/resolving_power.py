@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ln_audit.checks.subject import Subject
-    from ln_audit.core import Comparison
+    from ln_audit.comparison import Comparison
 
 RULE = Rule("LN202", "resolving-power")
 
@@ -42,7 +42,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     own = {each.norm for each in fits if not each.packaged}
     if not fits and subject.norms:
         names = ", ".join(norm.name for norm in subject.final()[:3])
-        yield RULE.skipped(names, "no recording that fits, so nothing that one proves")
+        yield RULE.skipped(names, "no recording that fits: nothing to ask what it would have shown")
     for comparison in fits:
         if not (comparison.packaged and comparison.norm in own):
             yield from _findings(comparison, subject)

@@ -35,7 +35,8 @@ def check(subject: Subject) -> Iterator[Finding]:
     if index is None:
         return
     found = [*_misplaced(index), *_doubled(subject, index), *_unnamed(index)]
-    if index.total_size is not None and index.total_size != index.actual_size:
+    whole = all(finding.status != "fail" for finding in found)
+    if whole and index.total_size is not None and index.total_size != index.actual_size:
         found.append(
             RULE.warned(
                 index.file,
@@ -49,7 +50,16 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _misplaced(index: ShardIndex) -> Iterator[Finding]:
-    wrong = [(name, shard) for name, shard in index.weight_map.items() if shard not in index.holders.get(name, ())]
+    holding = {shard for shards in index.holders.values() for shard in shards}
+    for shard in sorted(set(index.weight_map.values()) - holding):
+        promised = sum(each == shard for each in index.weight_map.values())
+        told = f"{index.file}: {shard}: expected {promised:,} tensors, found none"
+        yield RULE.failed(shard, told, "an empty shard was published: save or upload it again; the index is right")
+    wrong = [
+        (name, shard)
+        for name, shard in index.weight_map.items()
+        if shard in holding and shard not in index.holders.get(name, ())
+    ]
     for name, shard in wrong[:_MOST_NAMED]:
         where = " and ".join(index.holders.get(name, ())) or "no shard"
         yield RULE.failed(name, f"{index.file}: {name}: expected in {shard}, found in {where}", "write the index anew")

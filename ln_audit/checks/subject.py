@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ln_audit.core import Checkpoint, Comparison, Norm, Place, Recognised, Stored
+    from ln_audit.comparison import Comparison
+    from ln_audit.core import Checkpoint, Norm, Place, Recognised, Stored
     from ln_audit.demand import Demand
     from ln_audit.families.known import Known
     from ln_audit.families.schema import Family

@@ -70,6 +70,11 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
         return RULE.warned(
             label, f"{norm.eps_source}: expected a positive epsilon, found 0", "constant rows divide by zero"
         )
+    if norm.eps_source.startswith("the loader's default"):
+        told = f"{norm.eps_source}: expected it to be written, found that a loader takes {norm.eps!r}"
+        return RULE.warned(
+            label, told, "saving a model writes the key: was it lost, or is it there under another name?"
+        )
     if norm.eps >= 1:
         told = f"{norm.eps_source}: expected epsilon far below the variance of a row, found {norm.eps!r}"
         return RULE.warned(

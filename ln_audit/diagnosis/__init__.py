@@ -12,7 +12,8 @@ from ln_audit.numerics.compare import compare as against_reference
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ln_audit.core import Comparison, Rows
+    from ln_audit.comparison import Comparison
+    from ln_audit.core import Rows
     from ln_audit.diagnosis.hypothesis import Other, Suspect
     from ln_audit.diagnosis.search import Diagnosis
     from ln_audit.numerics.judge import Hypothesis as Honest

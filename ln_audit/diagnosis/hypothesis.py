@@ -144,7 +144,7 @@ def reference(batch: Batch, suspect: Suspect) -> Prepared:
 
 
 def prepared(x: Array, normed: Normed, suspect: Suspect) -> Prepared:
-    """Rows normed in some way, bounded as the reference bounds its own (NUMERICS 3)."""
+    """Rows normed in some way, bounded as the reference bounds its own (docs/numerics.md)."""
     setting = suspect.setting
     growth = tolerance.probable_growth(x.shape[1])
     e_z, judged = tolerance.normalized_bound(x, normed, growth, setting.compute, setting.before_rounded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.diagnosis.hypothesis import FITTED, Batch
 from ln_audit.diagnosis.nearest import Nearest, described
 from ln_audit.diagnosis.sample import batches, evidence, take

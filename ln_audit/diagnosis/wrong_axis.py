@@ -83,7 +83,7 @@ def _predict(suspect: Suspect, moments: Moments, *, whole: bool) -> Callable[[Ba
             z = (batch.before - centre[group]) * r
             m = k * u * magnitude[group] if suspect.centred else 0.0
             rho = k * u / 2 + 4 * u + (m * r) ** 2 / 2 + compute.eta * r**2 / 2
-            e_z = np.abs(z) * (rho + u) + r * m * (1 + rho)  # NUMERICS 3, with the sums over positions
+            e_z = np.abs(z) * (rho + u) + r * m * (1 + rho)  # the reference's own bound, with the sums over positions
         one = np.ones((len(z), 1))
         return Prediction(Prepared(z=z, e_z=e_z, r=one, judged=one > 0), used)
 

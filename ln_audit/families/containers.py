@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ln_audit.formats.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ln_audit.core import Checkpoint
 
@@ -173,6 +173,13 @@ def config(checkpoint: Checkpoint, family: str) -> Config | None:
     stated = _declared(checkpoint)
     found = {ours: stated[theirs] for ours, theirs in names.config.items() if theirs in stated}
     return Config(found, checkpoint.files[0]) if found else None
+
+
+def has_no_epsilon(checkpoint: Checkpoint, family: str, keys: Sequence[str]) -> bool:
+    """Whether this container's own config never holds one (OpenAI's hparams.json), so that its absence says nothing."""
+    table = container(checkpoint.format)
+    names = None if table is None else table.families.get(family)
+    return names is not None and bool(names.config) and not any(key in names.config for key in keys)
 
 
 def missing_epsilon(checkpoint: Checkpoint) -> str | None:

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 _MOST_LAYERS = 4_096  # a config may not make us build more; the deepest models that were ever trained have about 1,000
 
 
+# Where configs of any family keep epsilon; read only where the family is unknown and a graph says which norms there are.
+_EPSILON_KEYS = (
+    "layer_norm_epsilon",
+    "layer_norm_eps",
+    "rms_norm_eps",
+    "norm_eps",
+    "norm_epsilon",
+    "layernorm_epsilon",
+    "text_config.rms_norm_eps",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Epsilon:
     """The epsilon in force, where it came from, and every place it is written."""
@@ -149,6 +161,12 @@ def find_epsilon(family: Family, config: Config | None, checkpoint: Checkpoint, 
             if found.has(key):
                 return Epsilon(None, f"{found.where}: {key}: expected a number, found {shown(found.get(key))}", ())
     where = sources[0].where
+    if containers.has_no_epsilon(checkpoint, family.name, keys) and config is None:
+        return Epsilon(family.epsilon.default, f"fixed in the model's code, {where} does not hold it", ())
+    others = [key for key in _EPSILON_KEYS if sources[0].has(key)]
+    if others:
+        where = f"{where} has {others[0]} and"
+        return Epsilon(family.epsilon.default, f"the loader's default, {where} no {' or '.join(keys)}", ())
     return Epsilon(family.epsilon.default, f"the loader's default, {where} has no {' or '.join(keys)}", ())
 
 
@@ -163,18 +181,6 @@ def at_sites(norms: Sequence[Norm], checkpoint: Checkpoint) -> tuple[Norm, ...]:
         else:
             told.append(replace(norm, eps_places=(*norm.eps_places, Place(site.eps_where, site.eps))))
     return tuple(told)
-
-
-# Where configs of any family keep epsilon; read only where the family is unknown and a graph says which norms there are.
-_EPSILON_KEYS = (
-    "layer_norm_epsilon",
-    "layer_norm_eps",
-    "rms_norm_eps",
-    "norm_eps",
-    "norm_epsilon",
-    "layernorm_epsilon",
-    "text_config.rms_norm_eps",
-)
 
 
 def any_epsilon(config: Config | None) -> list[Place]:

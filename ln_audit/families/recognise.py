@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ln_audit.formats.config import Config
 from ln_audit.formats.shown import shown
 
+_MOST_LISTED = 8
 _LARGEST_TABLE = 1_000_000  # bytes; ours have 2,000
 DATA = Path(__file__).with_name("data")
 
@@ -106,7 +107,7 @@ def _by_names(checkpoint: Checkpoint) -> tuple[Family, Recognised] | None:
 
 
 def candidates(checkpoint: Checkpoint, config: Config | None) -> list[str]:
-    """One-dimensional tensors of the model's width: what could be a norm where the family is unknown; at most eight."""
+    """One-dimensional tensors of the model's width: what could be a norm where the family is unknown."""
     width = (
         None
         if config is None
@@ -115,4 +116,5 @@ def candidates(checkpoint: Checkpoint, config: Config | None) -> list[str]:
     flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1]
     fitting = [t for t in flat if width is None or t.shape[0] == width]
     named = [t for t in fitting if any(word in t.name.lower() for word in ("norm", "ln"))] or fitting
-    return [f"{t.name} [{t.shape[0]}]" for t in named[-8:]]
+    more = [f"and {len(named) - _MOST_LISTED:,} more"] if len(named) > _MOST_LISTED else []
+    return [f"{t.name} [{t.shape[0]}]" for t in named[-_MOST_LISTED:]] + more

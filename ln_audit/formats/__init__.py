@@ -50,6 +50,7 @@ class Format:
     module: str
     SUFFIXES: tuple[str, ...]
     FIRST: str = ""
+    together: bool = False  # the files of a folder are one checkpoint
 
     @property
     def reader(self) -> Reader:
@@ -61,6 +62,9 @@ class Format:
         others = tuple(
             s for each in FORMATS if each.NAME != self.NAME and each.NAME not in _LOOSE for s in each.SUFFIXES
         )
+        if self.together:
+            held = [name for name in names if name.endswith(self.SUFFIXES)]
+            return Choice(tuple(held[:1]), ())
         if self.FIRST:
             return choose(names, self.FIRST, self.SUFFIXES, others)
         return each_alone(names, self.SUFFIXES, others)
@@ -75,7 +79,7 @@ FORMATS: tuple[Format, ...] = (
     Format("tensorflow", "tf_bundle", (".index",)),
     Format("keras", "keras", (".keras", ".h5")),
     Format("npz", "npz", (".npz",)),
-    Format("npy", "npy_folder", (".npy",), "ln_f.weight.npy"),
+    Format("npy", "npy_folder", (".npy",), together=True),
 )
 _LOOSE = ("npz", "npy")  # arrays of all sorts lie beside models; only where nothing else is they are one
 

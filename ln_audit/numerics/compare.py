@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from ln_audit.core import Comparison, Nonfinite, Rows, Worst
+from ln_audit.comparison import Comparison, Nonfinite, Worst
 from ln_audit.errors import RecordingError
 from ln_audit.numerics import passing, stream
 from ln_audit.numerics.cells import CHAINS
@@ -21,7 +21,8 @@ from ln_audit.numerics.wording import Words
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ln_audit.core import Explanation
+    from ln_audit.comparison import Explanation
+    from ln_audit.core import Rows
     from ln_audit.numerics.tally import Tally
 
     Diagnose = Callable[[Setting, Hypothesis, bool], tuple[tuple[Explanation, ...], str, bool]]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ln_audit.core import Explanation, Status
+    from ln_audit.comparison import Explanation
+    from ln_audit.core import Status
     from ln_audit.numerics.floats import Format
     from ln_audit.numerics.tally import NonfiniteCount, Tally
 

@@ -12,7 +12,7 @@ from ln_audit.report import Failure, NormReport, Report, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ln_audit.core import Comparison
+    from ln_audit.comparison import Comparison
 
 SCHEMA = "ln-audit.report/1"
 

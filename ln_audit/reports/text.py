@@ -17,12 +17,13 @@ from ln_audit.resolving_power import summary as resolving_power
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ln_audit.core import Comparison
+    from ln_audit.comparison import Comparison
     from ln_audit.report import Failure, Finding, Report
     from ln_audit.reports.document import Run
 
 NAME = "text"
 _MOST = 8  # findings of one rule that are written out; the rest is counted
+_MOST_SKIPS = 3
 _MARKS = {"fail": "✗", "warn": "!", "skip": "–", "pass": "✓"}
 
 
@@ -59,6 +60,7 @@ def _report(report: Report, *, quiet: bool, verbose: bool) -> Iterator[str]:
         yield from (f"  {label:<12} {printable(text)}" for label, text in _facts(report))
     yield from _section("failed", report.findings, "fail", most)
     if quiet:
+        yield from _undecided([finding for finding in report.findings if finding.required])
         return
     yield from _section("warnings", report.findings, "warn", most)
     yield from _section("checked", report.findings, "pass", most) if verbose else _passed(report)
@@ -150,11 +152,22 @@ def _not_checked(report: Report) -> Iterator[str]:
     if not skipped and not report.not_checked:
         return
     yield "  not checked"
-    for finding in skipped[: 4 * _MOST]:
-        must = " (the verdict depends on it)" if finding.required else ""
-        yield f"    – {finding.rule} {finding.name}: {printable(finding.subject)}: {printable(finding.reason)}{must}"
+    yield from _undecided(skipped)
     for line in report.not_checked[: 4 * _MOST]:
         yield f"    – {printable(line)}"
+
+
+def _undecided(skipped: Sequence[Finding]) -> Iterator[str]:
+    """Skips with their reasons; of one rule at most a few, the rest is counted."""
+    for rule in dict.fromkeys(finding.rule for finding in skipped):
+        of_rule = sorted(
+            (finding for finding in skipped if finding.rule == rule), key=lambda finding: not finding.required
+        )
+        for finding in of_rule[:_MOST_SKIPS]:
+            must = " (the verdict depends on it)" if finding.required else ""
+            yield f"    – {rule} {finding.name}: {printable(finding.subject)}: {printable(finding.reason)}{must}"
+        if len(of_rule) > _MOST_SKIPS:
+            yield f"    – {rule} {of_rule[0].name}: and {len(of_rule) - _MOST_SKIPS:,} more, see --format json"
 
 
 def _hint(failure: Failure) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an honest run may store: for every element the reference and the interval around it (NUMERICS 3 and 4)."""
+"""What an honest run may store: for every element the reference and the interval around it (docs/numerics.md)."""
 
 from __future__ import annotations
 

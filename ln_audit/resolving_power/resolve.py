@@ -23,7 +23,8 @@ from ln_audit.resolving_power.smallest_change import Smallest, smallest_changes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ln_audit.core import Comparison, Rows
+    from ln_audit.comparison import Comparison
+    from ln_audit.core import Rows
     from ln_audit.diagnosis.hypothesis import Fault, Hypothesis, Other
     from ln_audit.numerics.parameters import NormParameters
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ln_audit.core import Comparison
+    from ln_audit.comparison import Comparison
 
     Entry = Mapping[str, Any]
 

@@ -1,7 +1,7 @@
 import pytest
 
 from ln_audit.checks import off_reference
-from ln_audit.core import Comparison
+from ln_audit.comparison import Comparison
 from tests.checks.subject_builder import WHOLE, norm, subject
 
 

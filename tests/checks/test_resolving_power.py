@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from ln_audit.checks import resolving_power
-from ln_audit.core import Comparison
+from ln_audit.comparison import Comparison
 from tests.checks.subject_builder import WHOLE, norm, subject
 
 LABEL = "ln_f against run"
@@ -64,7 +64,7 @@ def test_degenerate_rows_are_a_gap():
 def test_without_a_recording_that_fits_nothing_is_proven(comparisons):
     (finding,) = judged(*comparisons)
     assert (finding.status, finding.subject, finding.required) == ("skip", "ln_f", False)
-    assert finding.reason == "no recording that fits, so nothing that one proves"
+    assert finding.reason == "no recording that fits: nothing to ask what it would have shown"
 
 
 def test_a_recording_that_can_tell_nothing_passes_in_nothing():

@@ -26,18 +26,23 @@ def test_a_true_index_passes():
 
 
 def test_a_tensor_that_is_elsewhere_or_nowhere_fails():
-    moved = replace(INDEX, holders={"ln_f.weight": ("b",)})
-    assert found(shard_index, sharded(moved)) == [
+    moved = replace(INDEX, holders={"ln_f.weight": ("b",), "wte.weight": ("a",)})
+    assert found(shard_index, sharded(moved))[:2] == [
         ("fail", "ln_f.weight", "i.json: ln_f.weight: expected in a, found in b"),
         ("fail", "ln_f.bias", "i.json: ln_f.bias: expected in b, found in no shard"),
     ]
 
 
 def test_many_misplaced_tensors_are_counted_not_listed():
-    many = ShardIndex("i.json", {f"t{i}": "a" for i in range(50)}, {}, None, 0)
-    said = found(shard_index, sharded(many))
+    many = ShardIndex("i.json", {f"t{i}": "a" for i in range(50)}, {"t": ("a",)}, None, 0)
+    said = [each for each in found(shard_index, sharded(many)) if each[0] == "fail"]
     assert len(said) == 21
     assert said[-1] == ("fail", "i.json", "i.json: 30 more tensors: expected in the shard that the index names")
+
+
+def test_an_empty_shard_is_one_failure_however_many_tensors_it_was_to_hold():
+    empty = ShardIndex("i.json", {"t": "a", **{f"t{i}": "b" for i in range(50)}}, {"t": ("a",)}, 9000, 0)
+    assert found(shard_index, sharded(empty)) == [("fail", "b", "i.json: b: expected 50 tensors, found none")]
 
 
 def test_a_stale_total_size_is_a_warning():

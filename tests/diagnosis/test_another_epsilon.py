@@ -1,6 +1,6 @@
 import pytest
 
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.diagnosis import another_epsilon
 from tests.diagnosis.suspects import BEFORE, batch, explained, layer_norm, reference, suspect, told
 

@@ -1,4 +1,4 @@
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.diagnosis import another_norm
 from ln_audit.diagnosis.hypothesis import Other
 from tests.diagnosis.suspects import BEFORE, GAIN, batch, explained, layer_norm, reference, suspect

@@ -1,4 +1,4 @@
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.diagnosis import hidden_state
 from tests.diagnosis.suspects import BEFORE, batch, diagnosed, explained, layer_norm, reference, suspect
 from tests.numerics.runs import F32, ArrayRows

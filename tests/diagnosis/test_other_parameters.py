@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.diagnosis import other_parameters
 from tests.diagnosis.suspects import batch, explained, layer_norm, reference, suspect, told
 from tests.numerics.runs import BF16, F32, rows_of

@@ -1,6 +1,6 @@
 import pytest
 
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.diagnosis import stored_narrower
 from tests.diagnosis.suspects import BEFORE, batch, diagnosed, explained, layer_norm, reference, suspect, told
 from tests.numerics.runs import BF16, F16, F32

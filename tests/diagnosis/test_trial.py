@@ -49,7 +49,9 @@ def blank(of):
     def predict(rows):
         nothing = np.full_like(rows.before, np.nan)
         judged = np.zeros((len(rows.before), 1), dtype=bool)
-        return Prediction(Prepared(nothing, nothing, judged * 1.0, judged), (Variant(None, None, None),))
+        return Prediction(
+            Prepared(nothing, nothing, np.full(judged.shape, np.nan), judged), (Variant(None, None, None),)
+        )
 
     return Fault("blank", "", predict)
 

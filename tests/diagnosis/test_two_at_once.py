@@ -1,6 +1,6 @@
 import numpy as np
 
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.diagnosis import two_at_once
 from tests.diagnosis.suspects import BEFORE, BIAS, GAIN, explained, suspect
 

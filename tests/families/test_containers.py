@@ -85,7 +85,7 @@ def test_openais_checkpoint_names():
         ("model/h0/ln_2", "model/h0/ln_2/g", "model/h0/ln_2/b"),
         ("model/ln_f", "model/ln_f/g", "model/ln_f/b"),
     ]
-    assert norms[-1].eps_source == "the loader's default, model.x has no layer_norm_epsilon"
+    assert norms[-1].eps_source == "fixed in the model's code, model.x does not hold it"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ln_audit.core import Nonfinite, Worst
+from ln_audit.comparison import Nonfinite, Worst
 from ln_audit.errors import FamilyError, RecordingError
 from ln_audit.numerics.compare import compare
 from ln_audit.numerics.parameters import NormParameters

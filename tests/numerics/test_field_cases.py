@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ln_audit.core import Nonfinite
+from ln_audit.comparison import Nonfinite
 from ln_audit.numerics.compare import compare
 from ln_audit.numerics.parameters import NormParameters
 from tests.numerics.runs import BF16, ArrayRows

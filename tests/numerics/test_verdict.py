@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.numerics.floats import BFLOAT16
 from ln_audit.numerics.tally import NonfiniteCount, Tally
 from ln_audit.numerics.verdict import Decision, Evidence, decide

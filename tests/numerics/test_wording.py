@@ -1,6 +1,6 @@
 import pytest
 
-from ln_audit.core import Explanation
+from ln_audit.comparison import Explanation
 from ln_audit.numerics.floats import BFLOAT16
 from ln_audit.numerics.tally import Element, NonfiniteCount, Tally
 from ln_audit.numerics.verdict import Evidence

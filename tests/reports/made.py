@@ -1,6 +1,7 @@
 """One small report with something in every field, for tests of the outputs."""
 
-from ln_audit.core import Comparison, FileUse, Norm, Place, Recognised, Worst
+from ln_audit.comparison import Comparison, Worst
+from ln_audit.core import FileUse, Norm, Place, Recognised
 from ln_audit.report import (
     CheckpointReport,
     Failure,

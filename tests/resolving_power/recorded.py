@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ln_audit.core import Comparison
+from ln_audit.comparison import Comparison
 from ln_audit.diagnosis.hypothesis import Suspect
 from ln_audit.numerics.compare import compare
 from ln_audit.numerics.floats import FORMATS

@@ -1,0 +1,52 @@
+"""Whether a recording is of the target's weights: by the digests of gain and bias that it states or that it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from ln_audit.core import Norm
+    from ln_audit.numerics.parameters import NormParameters
+    from ln_audit.recording import Recording
+
+
+def other_weights(digests: Mapping[str, str], norm: Norm, parameters: NormParameters) -> str | None:
+    """Why the recording is of other weights, by the digests it carries; None when it is not, or carries none."""
+    for role, values, offset in (("gain", parameters.gain, norm.weight_offset), ("bias", parameters.bias, 0.0)):
+        stated = digests.get(f"{role}_value_sha256")
+        if not stated or values is None:
+            continue
+        honest = _digests(values, offset)
+        if stated.lower() not in honest:
+            return (
+                f"{role}_value_sha256: expected {str(honest[0])[:12]}… ({norm.name} of the target), found {stated[:12]}…:"
+                " recorded with other weights"
+            )
+    return None
+
+
+def stated_digests(recording: Recording) -> Mapping[str, str]:
+    """The digests of gain and bias that a recording states, or those of the gain and bias that it holds."""
+    from ln_audit.numerics.parameters import value_sha256
+
+    found = {key: value for key, value in recording.metadata.items() if key.endswith("_value_sha256")}
+    for role in ("gain", "bias"):
+        values = None if f"{role}_value_sha256" in found else recording.array(role)
+        digest = None if values is None else value_sha256(values, 0.0)
+        if digest is not None:
+            found[f"{role}_value_sha256"] = digest
+    return found
+
+
+def _digests(values: np.ndarray[Any, Any], offset: float) -> list[str | None]:
+    """Digests of the values as stored and after the casts that an honest run makes (a model cast to a narrower dtype)."""
+    from ln_audit.numerics.floats import FORMATS, float64
+    from ln_audit.numerics.parameters import value_sha256
+
+    narrow = [FORMATS[name].round(float64(values)) for name in ("bfloat16", "float16")]
+    offsets = dict.fromkeys((offset, 0.0))  # a recording may hold the gain as stored or as used
+    return [value_sha256(form, each) for each in offsets for form in (values, *narrow)]

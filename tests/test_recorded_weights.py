@@ -1,0 +1,39 @@
+from types import SimpleNamespace
+
+import ml_dtypes
+import numpy as np
+
+from ln_audit.numerics.parameters import NormParameters, value_sha256
+from ln_audit.recorded_weights import other_weights, stated_digests
+from tests.checks.subject_builder import norm
+
+GAIN = np.array([1.0, 1.001, 0.5, 2.0], dtype=np.float32)
+NORM = norm()
+PARAMETERS = NormParameters("layer_norm", GAIN, np.zeros(4, np.float32), 1e-5)
+
+
+def holding(metadata=(), **arrays):
+    return SimpleNamespace(metadata=dict(metadata), array=arrays.get)
+
+
+def test_a_recording_without_digests_says_nothing():
+    assert stated_digests(holding()) == {}
+    assert other_weights({}, NORM, PARAMETERS) is None
+
+
+def test_the_digest_of_the_gain_that_it_holds_counts_like_one_that_it_states():
+    held = stated_digests(holding(gain=GAIN))
+    assert held == {"gain_value_sha256": value_sha256(GAIN, 0.0)}
+    assert other_weights(held, NORM, PARAMETERS) is None
+
+
+def test_a_gain_cast_to_a_narrower_dtype_is_the_same_weight():
+    narrow = GAIN.astype(ml_dtypes.bfloat16)
+    assert other_weights(stated_digests(holding(gain=narrow)), NORM, PARAMETERS) is None
+
+
+def test_another_gain_is_named_with_expected_and_found():
+    told = other_weights(stated_digests(holding(gain=GAIN * 2)), NORM, PARAMETERS)
+    assert told is not None
+    assert told.startswith("gain_value_sha256: expected ")
+    assert told.endswith("recorded with other weights")
