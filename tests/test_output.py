@@ -19,6 +19,16 @@ def test_the_format_of_a_file_is_its_own_or_the_shown_one(tmp_path, capsys):
     assert json.loads((tmp_path / "c=d").read_text()) == json.loads(capsys.readouterr().out)
 
 
+def test_the_suffix_of_a_file_names_its_format(tmp_path):
+    assert writer(files=[str(tmp_path / "out.json")]).write((REPORT,)) == 0
+    assert json.loads((tmp_path / "out.json").read_text())["reports"]
+
+
+def test_a_format_that_is_not_written_yet_is_no_name_of_a_file():
+    with pytest.raises(UsageError, match="expected one of text, json, found 'sarif'"):
+        writer(files=["sarif=out"])
+
+
 def test_an_unknown_format_is_refused():
     with pytest.raises(UsageError, match="--format: expected one of text, json, found 'yaml'"):
         writer("yaml")

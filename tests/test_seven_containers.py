@@ -66,6 +66,12 @@ def npz(folder: Path) -> str:
     return str(folder / "weights.npz")
 
 
+def npy_folder(folder: Path) -> str:
+    for name, array in TENSORS.items():
+        np.save(folder / f"{name}.npy", array)
+    return str(folder)
+
+
 def flax(folder: Path) -> str:
     renamed = {
         f"params/transformer/{name.replace('.', '/').replace('/weight', '/scale') if 'ln_' in name else name.replace('.', '/')}": a
@@ -97,7 +103,7 @@ def gguf_file(facts: dict, tensors: dict[str, np.ndarray]) -> bytes:
     return GgufFile(values, made).whole()
 
 
-CONTAINERS = [safetensors, pytorch, pytorch_legacy, npz, flax, tensorflow, gguf]
+CONTAINERS = [safetensors, pytorch, pytorch_legacy, npz, npy_folder, flax, tensorflow, gguf]
 
 
 def digests(report: Report) -> dict[str, str | None]:

@@ -41,7 +41,8 @@ def check(subject: Subject) -> Iterator[Finding]:
         if model_type in family.model_types:
             yield RULE.passed(where, f"{model_type} is of family {family.name}")
         else:
-            yield RULE.failed(where, f"{where}: expected {family.name} (--family), found {str(model_type)[:60]!r}")
+            told = f"{where}: expected {family.name} (--family), found {str(model_type)[:60]!r}"
+            yield RULE.failed(where, told, "a family of your own is a table: --family FILE.toml, see docs/families.md")
     kinds = {promise.kind for promise in family.norms}
     if demand.kind is not None:
         if kinds == {demand.kind}:

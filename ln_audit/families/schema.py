@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 Role = Literal["final", "block", "embedding", "qk", "other"]
 _OPERATIONS = ("eq", "ne", "in", "missing", "truthy")
-_CHOICES = {
+_CHOICES: dict[str, tuple[str | None, ...]] = {
     "role": ("final", "block", "embedding", "qk", "other"),
     "gain": ("required", "none"),
     "bias": ("required", "optional", "none"),
+    "kind": ("layer_norm", "rms_norm"),
+    "chain": (None, "once", "before_gain"),  # as `numerics.cells.CHAINS`; not imported, tables need no numpy
 }
 
 
@@ -152,7 +154,9 @@ def _promise(row: Any, where: str) -> Promise:
     promise = cast("Promise", _build(Promise, table | {"when": tuple(when)}, where))
     for key, allowed in _CHOICES.items():
         if getattr(promise, key) not in allowed:
-            raise _TableError(f"{where}.{key}: expected one of {', '.join(allowed)}, found {getattr(promise, key)!r}")
+            raise _TableError(
+                f"{where}.{key}: expected one of {', '.join(filter(None, allowed))}, found {getattr(promise, key)!r}"
+            )
     if len(promise.shape) != 1:
         raise _TableError(f"{where}.shape: expected one key of [sizes], found {list(promise.shape)}")
     if ("{layer}" in promise.name) != (promise.layers is not None):

@@ -96,9 +96,11 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         yield from (("", line) for line in resolving_power.lines(comparison, next(iter(sources), None)))
     if report.source.files:
         total = sum(file.size or 0 for file in report.source.files)
-        whole = f" of {size(total)}" if total else ""
+        read = report.source.bytes_read
+        amount = f"all {size(total)}" if 0 < total <= read else size(read)  # small files are looked at more than once
+        whole = f" of {size(total)}" if read < total else ""
         wire = f" in {count(report.source.requests, 'request')}" if report.source.requests else ""
-        yield "read", f"{size(report.source.bytes_read)}{whole}{wire}"
+        yield "read", f"{amount}{whole}{wire}"
         checked = [file.name for file in report.source.files if file.sha256 is not None]
         if checked:
             yield "", f"SHA-256 as published: {', '.join(checked)}"

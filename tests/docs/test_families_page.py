@@ -1,0 +1,56 @@
+"""docs/families.md is true: its table is a family that verifies, and it explains every key that a table may have."""
+
+import json
+import re
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from ln_audit.audit import audit
+from ln_audit.demand import Demand
+from ln_audit.families.schema import Condition, Epsilon, Family, Promise, Size
+from ln_audit.report import Verdict
+from tests.shared import ROOT
+
+TEXT = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")
+EXPLAINED = "\n".join(line for line in TEXT.splitlines() if line.startswith("| "))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    names = [f"layers.{i}.{norm}_layernorm" for i in (0, 1) for norm in ("input", "post_attention")]
+    gain = np.linspace(0.5, 1.5, 8, dtype=np.float32)
+    tensors = {f"model.{name}.weight": gain + at for at, name in enumerate([*names, "norm"])}
+    save_file(tensors | {"model.embed_tokens.weight": np.ones((16, 8), np.float32)}, tmp_path / "model.safetensors")
+    written = {"model_type": "mine", "hidden_size": 8, "num_hidden_layers": 2, "rms_norm_eps": 1e-6}
+    (tmp_path / "config.json").write_text(json.dumps(written))
+    return tmp_path
+
+
+def test_the_whole_table_verifies_a_checkpoint_of_its_family(folder):
+    table = re.search(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    assert table is not None
+    (folder.parent / "mine.toml").write_text(table[1])
+    (report,) = audit(str(folder), Demand(family=str(folder.parent / "mine.toml")))
+    assert report.verdict is Verdict.PASS
+    assert report.parameters.final_norm == 8
+
+
+def test_a_known_family_does_not_stand_in_for_another_model_type(folder):
+    (report,) = audit(str(folder), Demand(family="llama"))
+    assert [f.rule for f in report.findings if f.status == "fail"] == ["LN009"]
+
+
+@pytest.mark.parametrize("part", [Family, Promise, Size, Epsilon, Condition])
+def test_every_key_is_explained(part):
+    renamed = {
+        "norms": "[norm]] name",
+        "sizes": "[sizes.KEY]",
+        "epsilon": "[epsilon]",
+        "when": "norm.when",
+        "key": "KEY",
+    }
+    for field in fields(part):
+        assert renamed.get(field.name, f"`{field.name}`") in EXPLAINED, field.name
