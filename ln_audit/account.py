@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ln_audit.families import recognise
 from ln_audit.families.parameters import count
 from ln_audit.formats.dtypes import DTYPES
 from ln_audit.printable import without_secrets
@@ -106,6 +107,10 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
     """What a reader might believe was looked at and was not."""
     if unread := subject.unread():
         yield f"values of {len(unread)} norms: not read (--values all reads them)"
+    if subject.family is None and subject.norms:
+        taken = [name for norm in subject.norms for name in norm.tensors]
+        if others := recognise.candidates(subject.checkpoint, subject.config, taken):
+            yield f"what else may be a norm: {', '.join(others)}: not looked at, the family is unknown"
     compared = {Path(comparison.recording).name for comparison in subject.comparisons}
     for name in subject.checkpoint.beside if source.kind != "sample" else ():
         if name not in compared:

@@ -81,7 +81,10 @@ def _facts(trace: Trace) -> list[str]:
     """What the recording shows of which state stands before the norm and which after it."""
     if not trace.states:
         return ["no hidden states recorded: only the two sides of the norm"]
-    equal = [f"{name} equals after in every number: the norm is already applied" for name in trace.equal_to_after]
+    equal = [
+        f"{name} equals after in every number: the norm is already applied (usual for the last state that transformers returns)"
+        for name in trace.equal_to_after
+    ]
     equal += [f"{name} equals before in every number: it is what the norm was given" for name in trace.equal_to_before]
     through = [
         f"{name}, put through the norm, gives after within its tolerance" for name in trace.reproduces_after or ()

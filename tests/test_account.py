@@ -87,3 +87,10 @@ def test_what_was_not_looked_at_is_said():
         "other files of the repository: not listed",
         "every tensor that is no norm: only its name, dtype, shape and place in the file were read",
     ]
+
+
+def test_of_an_unknown_family_the_other_norms_are_named_as_not_looked_at():
+    tensors = WHOLE | {"post_norm.weight": floats(1, 2, 3, 4)}
+    made = subject(tensors, norm(), family=None)
+    (told,) = [line for line in account.not_checked(made, Source()) if "may be a norm" in line]  # type: ignore[arg-type]
+    assert told == "what else may be a norm: post_norm.weight [4]: not looked at, the family is unknown"

@@ -40,7 +40,7 @@ def test_a_whole_trace_is_drawn_in_the_order_of_the_layers():
         "  before                 12.00  ████████████████████████\n"
         "  after                   8.00  ████████████████          -4.00  ×0.667\n"
         "outlier channels (mean |x| above 6 × the median channel's): none\n"
-        "hidden_states.2 equals after in every number: the norm is already applied"
+        "hidden_states.2 equals after in every number: the norm is already applied (usual for the last state that transformers returns)"
     )
 
 
@@ -93,7 +93,7 @@ def test_without_hidden_states_it_says_so():
 def test_what_the_parameters_showed_is_said():
     fitting = render(a_trace(equal_to_before=("hidden_states.1",), reproduces_after=("hidden_states.1",))).splitlines()
     assert fitting[-3:] == [
-        "hidden_states.2 equals after in every number: the norm is already applied",
+        "hidden_states.2 equals after in every number: the norm is already applied (usual for the last state that transformers returns)",
         "hidden_states.1 equals before in every number: it is what the norm was given",
         "hidden_states.1, put through the norm, gives after within its tolerance",
     ]

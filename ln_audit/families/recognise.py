@@ -12,12 +12,12 @@ from ln_audit.errors import FamilyError, UsageError
 from ln_audit.families import containers
 from ln_audit.families.schema import Family, parse
 from ln_audit.families.spelling import unwrap
+from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ln_audit.formats.config import Config
-from ln_audit.formats.shown import shown
 
 _MOST_LISTED = 8
 _LARGEST_TABLE = 1_000_000  # bytes; ours have 2,000
@@ -106,14 +106,15 @@ def _by_names(checkpoint: Checkpoint) -> tuple[Family, Recognised] | None:
     return load(fitting[0]), Recognised(fitting[0], f"tensor names ({', '.join(telling[:2])}, …)")
 
 
-def candidates(checkpoint: Checkpoint, config: Config | None) -> list[str]:
-    """One-dimensional tensors of the model's width: what could be a norm where the family is unknown."""
+def candidates(checkpoint: Checkpoint, config: Config | None, taken: Iterable[str] = ()) -> list[str]:
+    """One-dimensional tensors of the model's width, but those `taken`: what could be a norm where the family is unknown."""
     width = (
         None
         if config is None
         else next((config.get(k) for k in ("hidden_size", "n_embd", "d_model") if config.get(k)), None)
     )
-    flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1]
+    known = frozenset(taken)
+    flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1 and t.name not in known]
     fitting = [t for t in flat if width is None or t.shape[0] == width]
     named = [t for t in fitting if any(word in t.name.lower() for word in ("norm", "ln"))] or fitting
     more = [f"and {len(named) - _MOST_LISTED:,} more"] if len(named) > _MOST_LISTED else []
