@@ -1,12 +1,13 @@
 """Measure ln-audit side by side with what people would use instead, and hold the ratios to their limits.
 
-    python scripts/bench.py [--only start local load remote recordings]      # `make bench` runs all; about four minutes
+    python scripts/bench.py [--only start local load remote containers recordings]   # `make bench`: all
 
 Whole processes, fresh each time, interleaved, medians; byte code is compiled first. Exits 1 when a limit is missed.
   start    `ln-audit --version`                                  against `python -c pass`
   local    `ln-audit verify DIR`, 548 MB laid out as GPT-2 small  against `python -c "import numpy"`; memory; bytes read
   load     the same verify                                       against transformers loading the model
   remote   `ln-audit verify gpt2` from a simulated Hub           against `hf_hub_download` of its file; bytes
+  containers  one norm of five gigabytes of GGUF and .bin          against safetensors, GGUFReader, torch.load; memory
   recordings  a recording of 1.2 GB, judged                      against a textbook loop, torch, numpy.testing; memory
 The simulated Hub: 50 ms per round trip, two more for a new connection, 100 Mbit/s.
 """
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sparse_layout
+from bench_containers import containers
 from bench_process import Command, interleaved, median_seconds, run
 from bench_recordings import recordings
 from bench_table import Row, render
@@ -122,6 +124,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "local": local,
     "load": load,
     "remote": remote,
+    "containers": containers,
     "recordings": recordings,
 }
 

@@ -93,3 +93,21 @@ def test_every_link_leads_somewhere():
 
 def test_the_readme_stays_short():
     assert len(README.splitlines()) < 200
+
+
+def test_the_assert_for_kernels_is_one_that_can_fail():
+    import numpy as np
+
+    (block,) = (code for language, code in BLOCKS if language == "python" and "assert_norm" in code)
+    x = np.random.default_rng(7).normal(size=(4, 16)).astype(np.float32)
+
+    def layer_norm(x, gain, bias, eps=1e-5):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(eps)) * gain + bias
+
+    given = {"x": x, "gain": np.full(16, 0.5, np.float32), "bias": np.full(16, 0.25, np.float32)}
+    exec(compile(block, "README.md", "exec"), given | {"kernel": layer_norm})
+    with pytest.raises(AssertionError, match="expected"):
+        exec(
+            compile(block, "README.md", "exec"), given | {"kernel": lambda x, gain, bias: layer_norm(x, gain, bias, 1)}
+        )
