@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ln_audit.families.containers import stated_architecture
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
@@ -47,6 +48,14 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
             parts = "gain" if norm.bias is None else "gain and bias"
             yield RULE.passed(norm.name, f"{parts} found")
         return
+    if others := _unknown_names(norm, missing, subject):
+        yield RULE.skipped(
+            norm.name,
+            f"{missing[0][0]} is not there, but the graph reads parameters of norms under names that the family does not "
+            f"know ({', '.join(others[:3])}): it may be one of them",
+            required=True,
+        )
+        return
     width = "" if norm.width is None else f" of shape [{norm.width}]"
     for name, is_bias in missing:
         what = "bias" if is_bias else "gain"
@@ -64,10 +73,26 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
             )
 
 
+def _unknown_names(norm: Norm, missing: list[tuple[str, bool]], subject: Subject) -> list[str]:
+    """What could be the missing parameters: exporters rename the initializers that they fold or transpose."""
+    promised = {name for norm in subject.norms for name in norm.tensors}
+    gain_is_missing = any(not is_bias for _, is_bias in missing)
+    read = [
+        site.gain if gain_is_missing else site.bias
+        for site in subject.checkpoint.norm_sites
+        if subject.checkpoint.computes and (gain_is_missing or site.gain == norm.gain)
+    ]
+    return ["a computed tensor" if name is None else name for name in read if name not in promised]
+
+
 def _unknown(subject: Subject) -> str:
     model_type = None if subject.config is None else subject.config.get("model_type")
-    known = (
-        "no config.json and names that no family has" if model_type is None else f"model_type {str(model_type)[:60]!r}"
-    )
+    architecture = stated_architecture(subject.checkpoint)
+    if architecture is not None:
+        known = f"architecture {architecture[:60]!r} in {subject.checkpoint.files[0]}"
+    elif model_type is not None:
+        known = f"model_type {str(model_type)[:60]!r}"
+    else:
+        known = "no config.json and names that no family has"
     listed = f"; candidates: {', '.join(subject.candidates)}" if subject.candidates else ""
     return f"unknown family ({known}){listed}; say which norm it is with --norm NAME --kind KIND --eps X, or --family FILE.toml"

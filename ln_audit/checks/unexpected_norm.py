@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ln_audit.families.containers import view
+from ln_audit.families.containers import uncovered, view
 from ln_audit.families.sizes import layer_of
 from ln_audit.report import Finding, Rule
 
@@ -33,7 +33,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     """A failure per layer beyond the config's depth, a warning per bias that the family does not have, else one pass."""
     if subject.family is None or not subject.norms:  # which norms there should be is not known
         return
-    found = [*_beyond(subject), *_biases(subject), *_copies(subject)]
+    found = [*_beyond(subject), *_biases(subject), *_copies(subject), *_strange(subject)]
     yield from found
     if not found:
         yield RULE.passed(subject.checkpoint.files[0], "no norm tensor beyond what the model has")
@@ -76,6 +76,18 @@ def _copies(subject: Subject) -> Iterator[Finding]:
                 yield RULE.failed(
                     other, f"{named}, with other values", "loaders differ in which one they take: remove one"
                 )
+
+
+def _strange(subject: Subject) -> Iterator[Finding]:
+    """A norm's name of another container: this one's loaders refuse the file, or never look at the tensor."""
+    if subject.family is None:
+        return
+    tensors, file = subject.checkpoint.tensors, subject.checkpoint.files[0]
+    for name in uncovered(subject.checkpoint, subject.family.name):
+        slot = name.rpartition("/")[0] in tensors  # what an optimizer keeps beside a parameter
+        if len(tensors[name].shape) == 1 and not slot and any(word in name.lower() for word in ("norm", "ln_")):
+            told = f"{file}: {name}: expected only names that {subject.checkpoint.format} has for {subject.family.name}"
+            yield RULE.warned(name, f"{told}, found another norm", "its loaders do not take it: convert again")
 
 
 def _of(norm: Norm, pattern: str) -> bool:

@@ -1,10 +1,11 @@
-"""The artifact says that it is of another family, kind or convention than the caller holds it to.
+"""The artifact says, or computes, another family, kind or convention than it is held to.
 
 What it does: compares --family, --kind, --offset and --config with what the artifact's own config and its family's table
-say, and looks for keys that its config writes twice.
+say, and looks for keys that its config writes twice. In a container that computes its norms (ONNX), it looks for the node
+that reads each norm's gain and bias, and compares its kind, its parameters and its axis with the family's.
 
 Why it matters: the caller's word is used for comparisons, so that a mistaken claim in the artifact can be audited at all;
-but an artifact that claims otherwise will be loaded by its own claim.
+but an artifact that claims otherwise will be loaded by its own claim. And parameters that no node reads are not used.
 
 Example: `config.json: model_type: expected gpt2 (--family), found llama`
 
@@ -15,6 +16,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ln_audit.families.containers import architecture
+from ln_audit.families.containers import config as container_config
+from ln_audit.errors import AuditError
+from ln_audit.formats.dtypes import array, readable
 from ln_audit.formats.shown import shown
 from ln_audit.report import Finding, Rule
 
@@ -22,17 +27,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ln_audit.checks.subject import Subject
+    from ln_audit.core import Norm, NormSite
     from ln_audit.families.schema import Family
 
 RULE = Rule("LN009", "wrong-convention")
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """A finding per claim of the caller that the artifact could contradict; none when the caller claims nothing."""
+    """A finding per claim of the caller that the artifact could contradict, and per norm of a container that computes it."""
     demand, family = subject.demand, subject.family
     if family is None:
         return
     yield from _configs(subject, family)
+    for norm in subject.norms if subject.checkpoint.computes else ():
+        if norm.gain in subject.checkpoint.tensors:
+            yield _computed(norm, subject)
+    yield from _beside(subject, family)
     for where, expected, found in subject.claims:
         yield RULE.failed(where, f"{where}: expected {expected}, found {shown(found)}", "recorded from another norm?")
     model_type = None if subject.config is None else subject.config.get("model_type")
@@ -62,6 +72,22 @@ def check(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def _beside(subject: Subject, family: Family) -> Iterator[Finding]:
+    """What a config.json says otherwise than the container that it lies beside: the container's loaders do not read it."""
+    config, stated = subject.config, architecture(subject.checkpoint)
+    if config is None or stated is None or stated[0] != family.name:
+        return
+    model_type, file = config.get("model_type"), subject.checkpoint.files[0]
+    if model_type is not None and model_type not in family.model_types:
+        told = f"{config.where}: model_type: expected {family.name} ({stated[1]}), found {shown(model_type)}"
+        yield RULE.warned(f"{config.where}: model_type", told, f"is it the config of {file}?")
+    within = container_config(subject.checkpoint, family.name)
+    for key in family.sizes if within is not None else ():
+        if within is not None and within.has(key) and config.has(key) and within.get(key) != config.get(key):
+            told = f"{config.where}: {key}: expected {shown(within.get(key))} ({file}), found {shown(config.get(key))}"
+            yield RULE.warned(f"{config.where}: {key}", told, f"is it the config of {file}?")
+
+
 def _configs(subject: Subject, family: Family) -> Iterator[Finding]:
     """The keys that the norms depend on: the same in the artifact's own config as in --config, and written once."""
     sizes = [key for size in family.sizes.values() for key in (size.key, *size.aliases)]
@@ -78,3 +104,61 @@ def _configs(subject: Subject, family: Family) -> Iterator[Finding]:
                 yield RULE.warned(
                     f"{config.where}: {key}", told, "the last counts here; another reader may take the first"
                 )
+
+
+def _computed(norm: Norm, subject: Subject) -> Finding:
+    """Whether the graph computes this norm as the family does: a failure before a doubt before a pass."""
+    file, sites = subject.checkpoint.files[0], subject.checkpoint.norm_sites
+    mine = [site for site in sites if site.gain == norm.gain]
+    for site in sites:
+        if norm.bias is not None and site.gain == norm.bias:
+            told = f"{file}: node {shown(site.name)}: gain: expected {norm.gain}, found {norm.bias}, which is the bias"
+            return RULE.failed(norm.name, told, "gain and bias are swapped among the node's inputs")
+    if not mine:
+        return RULE.skipped(norm.name, f"no node computes it: none that is known as a norm reads {norm.gain}", required=True)
+    for site in mine:
+        if wrong := _contradiction(norm, site, subject):
+            quantity, expected, found = wrong
+            told = f"{file}: node {shown(site.name)}: {quantity}: expected {expected}, found {found}"
+            return RULE.failed(norm.name, told, "the graph computes another norm than the family's")
+    for site in mine:
+        if doubt := _doubt(norm, site, subject):
+            return RULE.skipped(norm.name, f"node {shown(site.name)}: {doubt}", required=True)
+    return RULE.passed(norm.name, f"computed by node {shown(mine[0].name)}")
+
+
+def _contradiction(norm: Norm, site: NormSite, subject: Subject) -> tuple[str, object, object] | None:
+    """(what, expected, found) where a node that reads this gain is not this norm."""
+    if site.kind != norm.kind:
+        return "kind", norm.kind, site.kind
+    if site.axis not in {-1, None}:
+        return "axis", "-1, the last", site.axis
+    if norm.bias in subject.checkpoint.tensors and site.bias != norm.bias and (site.bias or site.bias_certain):
+        return "bias", norm.bias, site.bias or "none"
+    return None
+
+
+def _doubt(norm: Norm, site: NormSite, subject: Subject) -> str:
+    """Why it cannot be told that the node is this norm; empty where it can."""
+    if site.axis is None:
+        return "its axis counts from the front, and the rank of its input is not written: is it the last?"
+    if norm.bias in subject.checkpoint.tensors and site.bias is None:
+        return f"what it adds is no tensor that could be recognised: expected {norm.bias}"
+    if norm.bias is None and site.bias is not None and not _zeros(site.bias, subject):
+        return f"it adds {site.bias}, which is not known to be zeros: expected no bias"
+    path = f".{site.name.replace('/', '.')}."
+    for other in subject.norms:  # the name of a node computes nothing, but exporters write the module's path into it
+        if other.layer is not None and f".{other.promised}." in path and f".{norm.promised}." not in path:
+            return f"named like {other.name} and reads {norm.gain}: are the parameters of two norms swapped?"
+    return ""
+
+
+def _zeros(name: str, subject: Subject) -> bool:
+    """Whether a bias is nothing but zeros: what exporters give an operator whose norm has none."""
+    info = subject.checkpoint.tensors.get(name)
+    if info is None or not readable(info.dtype):
+        return False
+    try:
+        return not array(subject.checkpoint.read([name])[name]).any()
+    except AuditError:
+        return False

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 from ln_audit.formats.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ln_audit.core import Checkpoint
 
 _DATA = Path(__file__).with_name("data") / "names"
+_UNCOVERED = "?"  # before a name that no rule of the container covers
+_LAYER = r"(?P<layer>0|[1-9][0-9]{0,6})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,9 @@ def container(format_: str) -> Container | None:
 class View:
     """A checkpoint's tensors under the family's own names, and the way back to those of the file."""
 
-    actual: Mapping[str, str]  # the family's name → the file's
+    actual: Mapping[str, str]  # the family's name → the file's; what no rule covers stands behind a `?`
     names: Names | None = None
-    leaves: Mapping[str, str] = field(default_factory=dict)
+    doubled: Mapping[str, Sequence[str]] = field(default_factory=dict)  # further tensors that read as the same name
 
     def spelt(self, name: str) -> str:
         """The file's name for one of the family's; for one that is missing, the name it would have."""
@@ -88,16 +90,18 @@ class View:
 
 
 def view(checkpoint: Checkpoint, family: str | None) -> View:
-    """The checkpoint as the family names it. Names that no rule covers keep their own."""
+    """The checkpoint as the family names it. A loader does not look for a name that no rule covers, and nor do we."""
     table = container(checkpoint.format)
     if table is None:
         return View({name: name for name in checkpoint.tensors})
     names = None if family is None else table.families.get(family)
     actual: dict[str, str] = {}
+    doubled: dict[str, list[str]] = {}
     for name in checkpoint.tensors:
         own = _from_container(name, names) if names is not None else _plain(name, table)
-        actual.setdefault(own, name)
-    return View(actual, names)
+        if actual.setdefault(own, name) != name:
+            doubled.setdefault(own, []).append(name)
+    return View(actual, names, doubled)
 
 
 def _plain(name: str, table: Container) -> str:
@@ -123,7 +127,7 @@ def _from_container(name: str, names: Names) -> str:
         if match is not None:
             module = ours.replace("{layer}", match["layer"]) if "{layer}" in ours else ours
             return f"{module}.{back.get(leaf, leaf)}"
-    return name
+    return f"{_UNCOVERED}{name}"
 
 
 def _to_container(name: str, names: Names) -> str:
@@ -131,7 +135,7 @@ def _to_container(name: str, names: Names) -> str:
         return names.whole[name]
     stem, _, leaf = name.rpartition(".")
     for ours, theirs in names.modules.items():
-        match = re.fullmatch(re.escape(ours).replace(r"\{layer\}", r"(?P<layer>\d{1,7})"), stem)
+        match = re.fullmatch(re.escape(ours).replace(r"\{layer\}", _LAYER), stem)
         if match is not None:
             module = theirs.replace("{layer}", match["layer"]) if "{layer}" in theirs else theirs
             return f"{module}/{names.leaves[leaf]}" if names.leaves else f"{module}.{leaf}"
@@ -140,9 +144,7 @@ def _to_container(name: str, names: Names) -> str:
 
 @lru_cache(maxsize=16)
 def _patterns(modules: tuple[tuple[str, str], ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple(
-        (re.compile(re.escape(theirs).replace(r"\{layer\}", r"(?P<layer>\d{1,7})")), ours) for ours, theirs in modules
-    )
+    return tuple((re.compile(re.escape(theirs).replace(r"\{layer\}", _LAYER)), ours) for ours, theirs in modules)
 
 
 def architecture(checkpoint: Checkpoint) -> tuple[str, str] | None:
@@ -182,13 +184,37 @@ def has_no_epsilon(checkpoint: Checkpoint, family: str, keys: Sequence[str]) -> 
     return names is not None and bool(names.config) and not any(key in names.config for key in keys)
 
 
-def missing_epsilon(checkpoint: Checkpoint) -> str | None:
-    """What a loader of this container would miss: no epsilon stated where it takes no default. None otherwise."""
+def missing_epsilon(checkpoint: Checkpoint, family: str | None = None, keys: Sequence[str] = ()) -> str | None:
+    """What a loader of this container would miss: no epsilon where it takes no default. None otherwise.
+
+    Of a known family it is the family's own key that a loader asks for; without one, any key of an epsilon will do.
+    """
     table = container(checkpoint.format)
     if table is None or table.defaults:
         return None
-    keys = [key for key, _ in _facts(checkpoint) if key.endswith(table.epsilon_keys)]
-    return None if keys else " or ".join(f"<architecture>.{key}" for key in table.epsilon_keys)
+    names = None if family is None else table.families.get(family)
+    if names is not None:
+        return missing(checkpoint, names, keys)
+    found = [key for key, _ in _facts(checkpoint) if key.endswith(table.epsilon_keys)]
+    return None if found else " or ".join(f"<architecture>.{key}" for key in table.epsilon_keys)
+
+
+def missing_size(checkpoint: Checkpoint, family: str, keys: Iterable[str]) -> str | None:
+    """The size that this container's loaders insist on and do not find; None where none is lacking."""
+    table = container(checkpoint.format)
+    names = None if table is None or table.defaults else table.families.get(family)
+    return None if names is None else next(filter(None, (missing(checkpoint, names, [key]) for key in keys)), None)
+
+
+def missing(checkpoint: Checkpoint, names: Names, keys: Sequence[str]) -> str | None:
+    """The container's spellings of `keys` when it states none of them; None when it does, or has no such key."""
+    wanted, stated = [names.config[key] for key in keys if key in names.config], _declared(checkpoint)
+    return None if not wanted or any(key in stated for key in wanted) else " or ".join(wanted)
+
+
+def uncovered(checkpoint: Checkpoint, family: str) -> list[str]:
+    """Tensors whose names follow none of the container's rules; empty where a container has no rules of its own."""
+    return [name for own, name in view(checkpoint, family).actual.items() if own.startswith(_UNCOVERED)]
 
 
 def _declared(checkpoint: Checkpoint) -> Mapping[str, Any]:

@@ -50,6 +50,13 @@ def contract(family: Family, config: Config | None, checkpoint: Checkpoint, dema
     Raises `FamilyError` when the config's sizes are no sizes.
     """
     names = containers.view(checkpoint, family.name)
+    strange = containers.uncovered(checkpoint, family.name)
+    if strange and len(strange) == len(checkpoint.tensors):
+        told = f"expected the names that {checkpoint.format} has for {family.name}, found {shown(strange[0])}"
+        raise FamilyError(f"{checkpoint.files[0]}: {told}")
+    lacking = containers.missing_size(checkpoint, family.name, family.sizes)
+    if lacking is not None:
+        raise FamilyError(f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key")
     spelt = spelling(_probe(family), family.prefixes, names)
     stated = (
         containers.config(checkpoint, family.name) or config
@@ -149,7 +156,7 @@ def find_epsilon(family: Family, config: Config | None, checkpoint: Checkpoint, 
     written = [place for found in sources for key in keys if (place := _place(found, key)) is not None]
     if demand.eps is not None:
         return Epsilon(demand.eps, "given by the caller", (Place("--eps", demand.eps), *written))
-    lacking = containers.missing_epsilon(checkpoint)
+    lacking = containers.missing_epsilon(checkpoint, family.name, keys)
     if lacking is not None:
         return Epsilon(None, f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key", tuple(written))
     if written:
@@ -171,16 +178,12 @@ def find_epsilon(family: Family, config: Config | None, checkpoint: Checkpoint, 
 
 
 def at_sites(norms: Sequence[Norm], checkpoint: Checkpoint) -> tuple[Norm, ...]:
-    """The norms with the epsilon that the container's own graph uses for each, as one more place that writes it."""
-    by_gain = {site.gain: site for site in checkpoint.norm_sites if site.gain is not None}
-    told = []
-    for norm in norms:
-        site = by_gain.get(norm.gain or "")
-        if site is None or site.eps is None:
-            told.append(norm)
-        else:
-            told.append(replace(norm, eps_places=(*norm.eps_places, Place(site.eps_where, site.eps))))
-    return tuple(told)
+    """The norms with the epsilons that the container's own graph uses for each, as more places that write it."""
+    places: dict[str, list[Place]] = {}
+    for site in checkpoint.norm_sites:
+        if site.gain is not None and site.eps is not None:  # branches of a condition may differ: all of them count
+            places.setdefault(site.gain, []).append(Place(site.eps_where, site.eps))
+    return tuple(replace(norm, eps_places=(*norm.eps_places, *places.get(norm.gain or "", ()))) for norm in norms)
 
 
 def any_epsilon(config: Config | None) -> list[Place]:

@@ -62,8 +62,14 @@ def given(name: str) -> Family:
 def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Recognised] | None:
     """The family of a checkpoint and by what it was recognised; None when nothing that we know fits.
 
-    Raises `FamilyError` when two families fit the names equally well.
+    A container's word on itself comes first: its loaders read no config.json beside it. Raises `FamilyError` when two
+    families fit the names equally well.
     """
+    stated = containers.architecture(checkpoint)
+    if stated is not None:
+        return load(stated[0]), Recognised(*stated)
+    if containers.stated_architecture(checkpoint) is not None:
+        return None
     if config is not None:
         model_type = config.get("model_type")
         if config.has("model_type") and not isinstance(model_type, str):
@@ -78,11 +84,6 @@ def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Rec
             if isinstance(architecture, str) and architecture in index()["architectures"]:
                 name = index()["architectures"][architecture]
                 return load(name), Recognised(name, f'architecture "{architecture}" in {config.where}')
-    stated = containers.architecture(checkpoint)
-    if stated is not None:
-        return load(stated[0]), Recognised(*stated)
-    if containers.stated_architecture(checkpoint) is not None:
-        return None
     return _by_names(checkpoint)
 
 

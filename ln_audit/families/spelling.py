@@ -53,7 +53,8 @@ class Spelling:
         spelt = [f"{prefix}{module}.{each}" for prefix in prefixes for each in leaves]
         found = [name for name in spelt if name in self.view.actual]
         found += [self._unwrapped[name] for name in spelt if name in self._unwrapped]
-        return tuple(name for name in dict.fromkeys(self.view.spelt(each) for each in found) if name != taken)
+        tensors = [name for each in found for name in (self.view.spelt(each), *self.view.doubled.get(each, ()))]
+        return tuple(name for name in dict.fromkeys(tensors) if name != taken)
 
     def module(self, bare: str, tensors: Sequence[str | None]) -> str:
         """What this checkpoint calls a norm: its tensors' name without the leaf, or what it would be."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from ln_audit.checks import unexpected_norm
 from tests.checks.subject_builder import WHOLE, floats, found, norm, subject
 
@@ -34,3 +36,19 @@ def test_a_bias_that_the_family_does_not_have_is_a_warning():
 
 def test_an_unknown_family_expects_nothing():
     assert found(unexpected_norm, subject(WHOLE, norm(), family=None)) == []
+
+
+def test_a_norms_name_of_another_container_is_a_warning_and_an_optimizers_slot_is_not():
+    tensors = {"output_norm.weight": floats(1, 2, 3, 4), "ln_f.weight": floats(1, 2, 3, 4)}
+    made = subject(tensors, norm("output_norm"))
+    made = replace(made, checkpoint=replace(made.checkpoint, format="gguf"))
+    assert found(unexpected_norm, made) == [
+        (
+            "warn",
+            "ln_f.weight",
+            "model.safetensors: ln_f.weight: expected only names that gguf has for gpt2, found another norm",
+        )
+    ]
+    slots = subject({"model/ln_f/g": floats(1, 2), "model/ln_f/g/Adam": floats(1, 2)}, norm("model/ln_f"))
+    slots = replace(slots, checkpoint=replace(slots.checkpoint, format="tensorflow"))
+    assert [status for status, *_ in found(unexpected_norm, slots)] == ["pass"]

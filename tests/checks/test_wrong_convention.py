@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from ln_audit.checks import wrong_convention
+from ln_audit.core import Declared
 from ln_audit.demand import Demand
 from ln_audit.formats.config import Config
 from tests.checks.subject_builder import WHOLE, found, norm, subject
@@ -34,3 +37,18 @@ def test_the_callers_claims_are_held_against_the_artifacts(demand, model_type, s
 def test_without_a_config_only_kind_and_offset_can_be_contradicted():
     assert found(wrong_convention, subject(WHOLE, norm(), demand=Demand(family="gpt2"))) == []
     assert found(wrong_convention, subject(WHOLE, norm(), family=None, demand=Demand(kind="rms_norm"))) == []
+
+
+def test_a_config_beside_a_container_that_says_otherwise_is_a_warning():
+    facts = {"general.architecture": "gpt2", "gpt2.embedding_length": 4, "gpt2.block_count": 0}
+    made = subject(WHOLE, norm(), config=Config({"model_type": "llama", "n_embd": 8}, "config.json"))
+    declared = tuple(Declared(key, value, "m.gguf") for key, value in facts.items())
+    made = replace(made, checkpoint=replace(made.checkpoint, format="gguf", files=("m.gguf",), declared=declared))
+    assert found(wrong_convention, made) == [
+        (
+            "warn",
+            "config.json: model_type",
+            "config.json: model_type: expected gpt2 (general.architecture \"gpt2\" in m.gguf), found 'llama'",
+        ),
+        ("warn", "config.json: n_embd", "config.json: n_embd: expected 4 (m.gguf), found 8"),
+    ]

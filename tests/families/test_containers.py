@@ -4,6 +4,7 @@ import pytest
 
 from ln_audit.core import Declared, NormSite
 from ln_audit.demand import Demand
+from ln_audit.errors import FamilyError
 from ln_audit.families import containers
 from ln_audit.families.contract import by_graph, contract
 from ln_audit.families.recognise import identify, load
@@ -52,6 +53,51 @@ def test_a_gguf_without_epsilon_is_what_loaders_refuse():
     assert norm.eps_source.endswith("expected a number, found no such key")
     assert containers.missing_epsilon(container("gguf", {}, {"gemma3.attention.layer_norm_rms_epsilon": 1e-6})) is None
     assert containers.missing_epsilon(checkpoint({})) is None
+
+
+def test_an_epsilon_under_the_key_of_another_norm_or_architecture_is_none():
+    for key in ("gpt2.attention.layer_norm_rms_epsilon", "llama.attention.layer_norm_epsilon"):
+        facts = {each: value for each, value in GGUF_FACTS.items() if "epsilon" not in each} | {key: 1e-5}
+        norm = contract(load("gpt2"), None, container("gguf", GGUF_GPT2, facts), Demand())[-1]
+        assert norm.eps is None
+        assert norm.eps_source == "model.x: gpt2.attention.layer_norm_epsilon: expected a number, found no such key"
+
+
+def test_a_size_that_loaders_insist_on_is_not_replaced_by_a_default():
+    facts = {key: value for key, value in GGUF_FACTS.items() if key != "gpt2.block_count"}
+    with pytest.raises(FamilyError, match=r"model\.x: gpt2\.block_count: expected a number, found no such key"):
+        contract(load("gpt2"), None, container("gguf", GGUF_GPT2, facts), Demand())
+
+
+def test_the_hubs_names_are_no_names_of_a_container_that_has_its_own():
+    shapes = {name: shape for name, shape in GGUF_GPT2.items() if "output_norm" not in name} | {
+        "ln_f.weight": (8,),
+        "blk.00.attn_norm.weight": (8,),
+    }
+    made = container("gguf", shapes, GGUF_FACTS)
+    assert contract(load("gpt2"), None, made, Demand())[-1].gain == "output_norm.weight"
+    assert containers.uncovered(made, "gpt2") == ["ln_f.weight", "blk.00.attn_norm.weight"]
+
+
+def test_names_of_which_a_container_knows_none_are_not_judged():
+    made = container("tensorflow", {"transformer/ln_f/gamma": (8,)}, {"hparams.n_embd": 8, "hparams.n_layer": 1})
+    with pytest.raises(
+        FamilyError, match="expected the names that tensorflow has for gpt2, found 'transformer/ln_f/gamma'"
+    ):
+        contract(load("gpt2"), None, made, Demand())
+
+
+def test_two_spellings_of_one_name_in_an_archive_are_copies():
+    made = container("npz", {"ln_f.weight": (8,), "params/ln_f/scale": (8,), "ln_f.bias": (8,), "wte.weight": (16, 8)})
+    norm = contract(load("gpt2"), config(n_embd=8, n_layer=1), made, Demand())[-1]
+    assert norm.copies == (("ln_f.weight", "params/ln_f/scale"),)
+
+
+def test_a_container_is_of_the_architecture_that_it_states_whatever_lies_beside_it():
+    found = identify(container("gguf", GGUF_GPT2, GGUF_FACTS), config(model_type="llama"))
+    assert found is not None
+    assert found[0].name == "gpt2"
+    assert identify(container("gguf", GGUF_GPT2, {"general.architecture": "acme"}), config(model_type="gpt2")) is None
 
 
 def test_an_architecture_that_we_do_not_know_is_not_guessed_from_names():
