@@ -9,6 +9,7 @@ Forward only: gradients are not judged. Needs no checkpoint, no family and no fi
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -87,13 +88,16 @@ def compare_arrays(
     if kind not in NORMS:
         raise UsageError(f"kind: expected {' or '.join(NORMS)}, found {kind!r}")
     x, y = _array(before, "before"), _array(after, "after")
-    if x.ndim == 0 or not -x.ndim <= axis < x.ndim:
+    numbers = {"eps": _number(eps, "eps"), "weight_offset": _number(weight_offset, "weight_offset")}
+    if isinstance(axis, bool) or not hasattr(axis, "__index__") or not -x.ndim <= axis < x.ndim:
         raise UsageError(f"axis: expected an axis of before, shape {list(x.shape)}, found {axis}")
     if x.shape != y.shape:
         raise UsageError(f"after: expected the shape of before, {list(x.shape)}, found {list(y.shape)}")
+    if x.size == 0:
+        raise UsageError(f"before: expected numbers, found none, shape {list(x.shape)}")
     rows = ArrayRows(_last(x, axis), _last(y, axis))
     vectors = [None if values is None else _array(values, name) for name, values in (("gain", gain), ("bias", bias))]
-    parameters = NormParameters(kind, vectors[0], vectors[1], eps, weight_offset)
+    parameters = NormParameters(kind, vectors[0], vectors[1], numbers["eps"], numbers["weight_offset"])
     found = compare(rows, parameters, norm=kind, recording="after", provenance="arrays", output_dtype=output_dtype)
     return resolve(found, rows, parameters)
 
@@ -138,27 +142,42 @@ def _last(values: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
     return np.moveaxis(values, axis, -1)
 
 
+def _number(value: Any, name: str) -> float:
+    """A plain number of what was given: also a NumPy scalar or a tensor of one element."""
+    if not isinstance(value, str):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise UsageError(f"{name}: expected a number, found {str(value)[:40]!r}")
+
+
 def _array(values: Any, name: str) -> np.ndarray[Any, Any]:
     """A floating array of what was given; a torch tensor is recognised by its methods, torch is not imported."""
     import numpy as np
 
     if hasattr(values, "detach") and hasattr(values, "numpy"):
-        values = _of_tensor(values.detach().cpu())
+        values = _of_tensor(values, name)
+    if isinstance(values, np.ma.MaskedArray):
+        raise UsageError(f"{name}: expected a plain array, found a masked one: take out the rows that do not count")
     array = np.asarray(values)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if str(array.dtype) not in ("float64", "float32", "float16", "bfloat16"):
         raise UsageError(f"{name}: expected float64, float32, bfloat16 or float16, found {array.dtype}")
     return array
 
 
-def _of_tensor(tensor: Any) -> np.ndarray[Any, Any]:
-    """A torch tensor as an array; bfloat16, which NumPy does not know, through its bits."""
-    import numpy as np
-
-    if not str(tensor.dtype).endswith("bfloat16"):
-        return np.asarray(tensor.numpy())
+def _of_tensor(tensor: Any, name: str) -> np.ndarray[Any, Any]:
+    """A torch tensor as an array; bfloat16, which NumPy does not know, through its bits. Raises `UsageError`."""
     import sys
 
     import ml_dtypes
+    import numpy as np
 
-    words = tensor.contiguous().view(sys.modules["torch"].int16).numpy()  # whoever has a tensor has imported torch
+    try:
+        plain = tensor.detach().cpu().resolve_neg()
+        if not str(plain.dtype).endswith("bfloat16"):
+            return np.asarray(plain.numpy())
+        words = plain.contiguous().view(sys.modules["torch"].int16).numpy()  # whoever has a tensor has imported torch
+    except (TypeError, RuntimeError, NotImplementedError) as error:  # sparse, meta, float8
+        raise UsageError(f"{name}: expected a dense tensor of floats, found {tensor.dtype}, {tensor.layout}") from error
     return np.asarray(words.view(ml_dtypes.bfloat16))

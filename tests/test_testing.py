@@ -74,6 +74,14 @@ def test_the_offset_belongs_to_the_gain():
             {"before": X.astype(int), "after": X.astype(int)},
             "before: expected float64, float32, bfloat16 or float16, found int64",
         ),
+        ({"axis": 1.0}, "axis: expected an axis of before"),
+        ({"axis": (1, 2)}, "axis: expected an axis of before"),
+        ({"eps": None}, "eps: expected a number, found 'None'"),
+        ({"eps": "1e-5"}, "eps: expected a number, found '1e-5'"),
+        ({"weight_offset": [1, 2]}, "weight_offset: expected a number"),
+        ({"before": X[:0], "after": X[:0]}, r"before: expected numbers, found none, shape \[0, 5, 64\]"),
+        ({"before": X[..., :0], "after": X[..., :0]}, "before: expected numbers, found none"),
+        ({"before": np.ma.masked_invalid(X)}, "before: expected a plain array, found a masked one"),
         ({"axis": 3}, r"axis: expected an axis of before, shape \[2, 5, 64\], found 3"),
     ],
 )
@@ -87,3 +95,7 @@ def test_rows_come_in_blocks_of_any_rank():
     rows = ArrayRows(X, X)
     assert (rows.width, rows.positions, rows.leading, rows.before_dtype) == (64, 10, (2, 5), "float32")
     assert [block.shape for block, _ in rows.blocks(4)] == [(4, 64), (4, 64), (2, 64)]
+
+
+def test_numbers_of_the_other_byte_order_are_the_same_numbers():
+    assert assert_norm(X.astype(">f4"), layer_norm(X), GAIN, BIAS, kind="layer_norm", eps=1e-5).status == "pass"

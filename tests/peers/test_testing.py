@@ -4,6 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from ln_audit.errors import UsageError
 from ln_audit.testing import assert_norm  # noqa: E402
 
 pytestmark = pytest.mark.peers
@@ -18,3 +19,18 @@ def test_torchs_own_layer_norm_passes_and_another_epsilon_does_not(dtype):
     assert assert_norm(x, after, gain, bias, kind="layer_norm", eps=1e-5).status == "pass"
     with pytest.raises(AssertionError, match="epsilon"):
         assert_norm(x, after, gain, bias, kind="layer_norm", eps=1e-3)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        torch.ones(2, 8).to_sparse(),
+        torch.ones(2, 8, device="meta"),
+        torch.ones(2, 8).to(torch.float8_e4m3fn),
+        torch.ones(2, 8, dtype=torch.complex64),
+    ],
+    ids=["sparse", "meta", "float8", "complex"],
+)
+def test_tensors_that_hold_no_dense_floats_are_refused(odd):
+    with pytest.raises(UsageError, match="before: expected "):
+        assert_norm(odd, torch.ones(2, 8), kind="layer_norm", eps=1e-5)
