@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ln_audit.errors import UsageError
+from ln_audit.errors import UsageError  # noqa: E402
 from ln_audit.testing import assert_norm  # noqa: E402
 
 pytestmark = pytest.mark.peers
