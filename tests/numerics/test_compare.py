@@ -424,3 +424,17 @@ def test_a_row_without_variance_or_epsilon_may_honestly_give_nan():
     with np.errstate(invalid="ignore"):
         after = np.concatenate([ran(x[:5], "rms_norm", eps=0.0), np.full((1, 16), nan, np.float32)])
     assert verdict(verify(x, after, "rms_norm", eps=0.0)) == ("pass", "agrees")
+
+
+def test_an_undeclared_rounding_is_looked_for_only_where_nothing_else_explains_and_none_is_declared(monkeypatch):
+    asked = []
+    monkeypatch.setattr("ln_audit.numerics.stream.undeclared_rounding", lambda *given: asked.append(given))
+    x = rows_of("plain", 48, 6)
+    wrong = ran(x) * np.float32(1.5)
+    verify(x, wrong)
+    assert len(asked) == 1
+    verify(x.astype(BF16), wrong, before_rounded="bfloat16")
+    assert len(asked) == 1
+    monkeypatch.setattr("ln_audit.numerics.stream.summation_order", lambda *given: (4, True))
+    verify(x, wrong)
+    assert len(asked) == 1

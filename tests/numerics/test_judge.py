@@ -167,3 +167,18 @@ def test_an_element_whose_reference_overflows_float64_is_not_judged():
     overflowed = (np.abs(prepare(3 * X, F32_RUN).z) > 1.7976931348623157e308 / 1.7e308) & (gain > 1)
     assert overflowed[:, 3].any()
     assert np.array_equal(found.judged, ~overflowed)
+
+
+@pytest.mark.parametrize(
+    ("gain", "bias", "wrong"),
+    [(1e2, 0.0, True), (1e4, 0.0, False), (1e2, 4e4, False), (1e2, -4e4, False)],
+    ids=["no order of the sums reaches it", "the gain may", "the bias may", "the bias may, below"],
+)
+def test_an_infinity_in_a_row_that_is_not_judged_is_wrong_where_nothing_reaches_it(gain, bias, wrong):
+    setting = Setting("layer_norm", 1e-5, FLOAT32, FLOAT16)
+    rows = prepare(1e7 + X[:1], setting)
+    one = Hypothesis(Variant("float32", np.full(16, gain), np.full(16, bias)), CHAINS["once"])
+    found = judge(rows, np.full((1, 16), np.inf), one, setting)
+    assert not found.judged.any()
+    assert (found.wrong.all(), found.wrong.any()) == (wrong, wrong)
+    assert judge(rows, np.full((1, 16), np.nan), one, setting).wrong.all()
