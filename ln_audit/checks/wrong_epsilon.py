@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit.core import Norm, Place
 from ln_audit.families.containers import missing_epsilon
+from ln_audit.formats.shown import number
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
@@ -57,30 +58,30 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
         first, other = odd
         return RULE.failed(
             label,
-            f"{other.where}: expected epsilon {first.value!r} ({first.where}), found {other.value!r}",
+            f"{other.where}: expected epsilon {number(first.value)} ({first.where}), found {number(other.value)}",
             "one of the two is not what the model was trained with",
             expected=first.value,
             found=other.value,
         )
     if norm.eps_source.startswith("assumed"):
         return RULE.skipped(
-            label, f"epsilon {norm.eps!r} is only assumed: give the config with --config, or --eps", required=True
+            label, f"epsilon {number(norm.eps)} is only assumed: give the config with --config, or --eps", required=True
         )
     if norm.eps == 0:
         return RULE.warned(
             label, f"{norm.eps_source}: expected a positive epsilon, found 0", "constant rows divide by zero"
         )
     if norm.eps_source.startswith("the loader's default"):
-        told = f"{norm.eps_source}: expected it to be written, found that a loader takes {norm.eps!r}"
+        told = f"{norm.eps_source}: expected it to be written, found that a loader takes {number(norm.eps)}"
         return RULE.warned(
             label, told, "saving a model writes the key: was it lost, or is it there under another name?"
         )
     if norm.eps >= 1:
-        told = f"{norm.eps_source}: expected epsilon far below the variance of a row, found {norm.eps!r}"
+        told = f"{norm.eps_source}: expected epsilon far below the variance of a row, found {number(norm.eps)}"
         return RULE.warned(
             label, told, "a row of unit variance would be halved: is this the value it was trained with?"
         )
-    return RULE.passed(label, f"epsilon {norm.eps!r} ({norm.eps_source})", epsilon=norm.eps)
+    return RULE.passed(label, f"epsilon {number(norm.eps)} ({norm.eps_source})", epsilon=norm.eps)
 
 
 def _stated(norm: Norm) -> Iterator[Place]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from ln_audit.formats.shown import number
 from ln_audit.reports.wording import count, printable, size
 from ln_audit.resolving_power import summary as resolving_power
 
@@ -80,7 +81,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     for entry in [entry for entry in report.norms if entry.norm.role == "final"][:4]:
         norm = entry.norm
         offset = "" if norm.weight_offset == 0 else f", gain = stored + {norm.weight_offset:g}"
-        epsilon = "epsilon unknown" if norm.eps is None else f"epsilon {norm.eps!r} ({norm.eps_source})"
+        epsilon = "epsilon unknown" if norm.eps is None else f"epsilon {number(norm.eps)} ({norm.eps_source})"
         yield "final norm", f"{norm.name}: {norm.kind}, {norm.width or '?'} wide, {epsilon}{offset}"
         parts = [f"{tensor.role} {prod(tensor.shape):,}" for tensor in entry.tensors]
         yield "", f"{' + '.join(parts) or 'nothing'} = {entry.parameters:,} parameters, counted from checkpoint tensors"

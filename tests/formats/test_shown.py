@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ln_audit.formats.shown import shown
+from ln_audit.formats.shown import number, shown
 
 
 def nested(depth: int) -> list[object]:
@@ -31,3 +31,21 @@ def test_values_are_shown_on_one_line_in_ascii(value, text):
 )
 def test_what_is_huge_or_deep_is_shown_short(value):
     assert len(shown(value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (9.999999747378752e-06, "1e-05"),
+        (9.999999974752427e-07, "1e-06"),
+        (1e-05, "1e-05"),
+        (9.9999997e-06, "9.9999997e-06"),
+        (1.0, "1.0"),
+        (0.0, "0.0"),
+        (1e300, "1e+300"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_number_that_was_kept_in_float32_is_shown_as_it_was_written(value, text):
+    assert number(value) == text
