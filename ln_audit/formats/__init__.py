@@ -5,19 +5,20 @@ A new format is one module with what `Reader` asks for, and one line in `FORMATS
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from ln_audit.errors import FormatError, UnsupportedError
+from ln_audit.errors import FormatError, SourceError, UnsupportedError
 from ln_audit.formats import impostors
 from ln_audit.formats.assembly import INDEX_SUFFIX, read_sharded
-from ln_audit.formats.loader_order import Choice, choose, each_alone, listed
+from ln_audit.formats.loader_order import Choice, choose, each_alone, listed, of_others, standard, standing_alone
 from ln_audit.formats.unmerged import refuse_parts
 from ln_audit.formats.unread import unread_format
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from ln_audit.core import Checkpoint, Source
 
@@ -51,37 +52,40 @@ class Format:
     SUFFIXES: tuple[str, ...]
     FIRST: str = ""
     together: bool = False  # the files of a folder are one checkpoint
+    only_models: bool = False  # nobody keeps data under this suffix: several files are several models
 
     @property
     def reader(self) -> Reader:
         """The module."""
         return cast("Reader", import_module(f"ln_audit.formats.{self.module}"))
 
-    def choose(self, names: Sequence[str]) -> Choice:
-        """Which files of a folder are artifacts of this format."""
+    def choose(self, names: Sequence[str], data: Collection[str] = ()) -> Choice:
+        """Which files of a folder are artifacts of this format; those of `data` are none."""
         others = tuple(
             s for each in FORMATS if each.NAME != self.NAME and each.NAME not in _LOOSE for s in each.SUFFIXES
         )
         if self.together:
             held = [name for name in names if name.endswith(self.SUFFIXES)]
-            return Choice(tuple(held[:1]), ())
+            return Choice(tuple(held[:1]), tuple(of_others(names, held, others)))
         if self.FIRST:
-            return choose(names, self.FIRST, self.SUFFIXES, others)
-        return each_alone(names, self.SUFFIXES, others)
+            return choose(names, self.FIRST, self.SUFFIXES, others, data)
+        return each_alone(names, self.SUFFIXES, others, only_models=self.only_models)
 
 
 # In the order in which transformers' `from_pretrained` and then everyone else would look.
 FORMATS: tuple[Format, ...] = (
     Format("safetensors", "safetensors", (".safetensors",), "model.safetensors"),
     Format("pytorch", "torch_pickle", (".bin", ".pt", ".pth", ".ckpt"), "pytorch_model.bin"),
-    Format("gguf", "gguf", (".gguf",)),
-    Format("onnx", "onnx", (".onnx",)),
+    Format("gguf", "gguf", (".gguf",), only_models=True),
+    Format("onnx", "onnx", (".onnx",), only_models=True),
     Format("tensorflow", "tf_bundle", (".index",)),
     Format("keras", "keras", (".keras", ".h5")),
     Format("npz", "npz", (".npz",)),
     Format("npy", "npy_folder", (".npy",), together=True),
 )
 _LOOSE = ("npz", "npy")  # arrays of all sorts lie beside models; only where nothing else is they are one
+_ANYTHING = ".bin"  # PyTorch's suffix and that of token files, of OpenVINO, of GGML, of the external data of ONNX
+_SAVED = re.compile(rb"PK|\x80[\x01-\x05]")  # a zip archive or a pickle
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +117,15 @@ def find_artifacts(source: Source) -> tuple[Artifact, ...]:
                 return (Artifact(format_.NAME, file),)
     names = source.files() or ()
     refuse_parts(source, names)
-    for format_ in FORMATS:
-        choice = format_.choose(names)
-        if choice.files:
-            return _artifacts(format_, choice)
-    raise _nothing(source, names)
+    format_, choice = _choose(source, names)
+    if not choice.files:
+        raise _nothing(source, names)
+    return tuple(Artifact(format_.NAME, file, choice.beside) for file in choice.files)
 
 
 def read_checkpoint(source: Source, artifact: Artifact) -> Checkpoint:
     """The artifact's headers, checked; values are read when asked for. Raises `FormatError` and `SourceError`."""
-    format_ = {known.NAME: known for known in FORMATS}[artifact.format]
+    format_ = _called(artifact.format)
     if artifact.file.endswith(INDEX_SUFFIX):
         checkpoint = read_sharded(source, artifact.file, format_.reader.read_checkpoint)
     else:
@@ -130,8 +133,42 @@ def read_checkpoint(source: Source, artifact: Artifact) -> Checkpoint:
     return replace(checkpoint, beside=tuple(name for name in artifact.beside if name not in checkpoint.files))
 
 
-def _artifacts(format_: Format, choice: Choice) -> tuple[Artifact, ...]:
-    return tuple(Artifact(format_.NAME, file, choice.beside) for file in choice.files)
+def _choose(source: Source, names: Sequence[str]) -> tuple[Format, Choice]:
+    """The format that a folder is read as, and which of its files; no file where there is nothing to read."""
+    for format_ in FORMATS:  # a name that is asked for goes before any file that merely is there, of whatever format
+        if standard(names, format_.FIRST) is not None:
+            return format_, format_.choose(names)
+    for format_ in FORMATS:
+        choice = format_.choose(names, _data(source, names) if _ANYTHING in format_.SUFFIXES else ())
+        if choice.files:
+            return format_, choice
+    torch = _called("pytorch")  # what may be data is all there is: its reader says what it is
+    return torch, torch.choose(names)
+
+
+def _called(name: str) -> Format:
+    return {known.NAME: known for known in FORMATS}[name]
+
+
+def _data(source: Source, names: Sequence[str]) -> list[str]:
+    """The `.bin` files that PyTorch did not write, by their first bytes.
+
+    What stands in for a file that is still to be downloaded remains a candidate, and so does what cannot be read: to pass
+    over it would be a verdict on the wrong model. Beside an ONNX model it may as well be that one's external data, whose
+    reader names it.
+    """
+    torch = _called("pytorch").reader
+    exported = any(name.endswith(".onnx") and "/" not in name for name in names)
+    data = []
+    for name in standing_alone(names, _ANYTHING):
+        try:
+            prefix = source.read_prefix(name, impostors.SNIFFED)
+            missing = impostors.placeholder(prefix, source.size(name)) is not None
+        except SourceError:
+            continue
+        if not (torch.recognises(prefix) or (not exported and (missing or _SAVED.match(prefix)))):
+            data.append(name)
+    return data
 
 
 def _named(source: Source, file: str) -> Artifact:

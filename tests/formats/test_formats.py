@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from ln_audit.errors import FormatError, UnsupportedError
+from ln_audit.errors import FormatError, SourceError, UnsupportedError
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
+from tests.formats import torch_files
 from tests.formats.memory_source import MemorySource, folder
 from tests.formats.shared import shared
 
@@ -61,6 +62,64 @@ def test_several_whole_files_are_an_artifact_each():
         Artifact("safetensors", "a.safetensors"),
         Artifact("safetensors", "b.safetensors"),
     )
+
+
+@pytest.mark.parametrize(
+    "lone",
+    ["model.fp16.safetensors", "other.safetensors", "consolidated.safetensors", "model-00001-of-00002.safetensors"],
+)
+@pytest.mark.parametrize("asked_for", ["pytorch_model.bin", "pytorch_model.bin.index.json"])
+def test_a_name_that_loaders_ask_for_goes_before_any_lone_file(lone, asked_for):
+    source = MemorySource({lone: WEIGHTS, asked_for: b"x"})
+    assert find_artifacts(source) == (Artifact("pytorch", asked_for, (lone,)),)
+    assert source.reads == []
+
+
+TORCH = torch_files.save(torch_files.tensors({"w": np.ones(2, np.float32)}))
+LEGACY = torch_files.save_legacy(torch_files.tensors({"w": np.ones(2, np.float32)}))
+TOKENS = b"\1\0" * 64
+ONNX = b"\x08\x08\x3a\0"
+
+
+@pytest.mark.parametrize(
+    ("files", "format_", "taken", "beside"),
+    [
+        ({"ckpt.pt": TORCH, "train.bin": TOKENS, "val.bin": TOKENS}, "pytorch", ["ckpt.pt"], ["train.bin", "val.bin"]),
+        ({"a.bin": TORCH, "b.bin": LEGACY, "c.bin": bytes(64)}, "pytorch", ["a.bin", "b.bin"], ["c.bin"]),
+        ({"a.bin": TORCH, "b.bin": b"\x80\x02]."}, "pytorch", ["a.bin", "b.bin"], []),  # unknown, so no verdict
+        ({"a.bin": TORCH, "b.bin": LFS}, "pytorch", ["a.bin", "b.bin"], []),  # still to be downloaded
+        ({"model.onnx": ONNX, "openvino_model.bin": TOKENS}, "onnx", ["model.onnx"], ["openvino_model.bin"]),
+        ({"model.onnx": ONNX, "weights.bin": LFS}, "onnx", ["model.onnx"], ["weights.bin"]),
+        ({"model.onnx": ONNX, "weights.bin": b"PK\x03\x04"}, "onnx", ["model.onnx"], ["weights.bin"]),
+        ({"model.onnx": ONNX, "model.bin": TORCH}, "pytorch", ["model.bin"], ["model.onnx"]),
+        ({"model.onnx": ONNX, "pytorch_model.bin": TOKENS}, "pytorch", ["pytorch_model.bin"], ["model.onnx"]),
+        ({"sub/model.onnx": ONNX, "weights.bin": LFS}, "pytorch", ["weights.bin"], []),
+        ({"m.gguf": b"GGUF", "model.bin": b"lmgg"}, "gguf", ["m.gguf"], ["model.bin"]),
+        ({"a.npy": b"x", "model.bin": b"lmgg", "sub/b.bin": b"x"}, "npy", ["a.npy"], ["model.bin"]),
+        ({"weights.npz": b"PK", "data.npz": b"PK"}, "npz", ["weights.npz"], ["data.npz"]),
+        ({"a.onnx": ONNX, "model.onnx": ONNX}, "onnx", ["a.onnx", "model.onnx"], []),
+        ({"a.gguf": b"GGUF", "model.gguf": b"GGUF"}, "gguf", ["a.gguf", "model.gguf"], []),
+        ({"train.bin": TOKENS}, "pytorch", ["train.bin"], []),
+    ],
+)
+def test_data_beside_a_checkpoint_is_no_artifact_and_is_told(files, format_, taken, beside):
+    expected = tuple(Artifact(format_, file, tuple(beside)) for file in taken)
+    assert find_artifacts(MemorySource(files)) == expected
+
+
+def test_a_file_that_cannot_be_looked_at_stays_a_candidate():
+    class Unreadable(MemorySource):
+        def read_prefix(self, file, at_most):
+            raise SourceError(f"{file}: no permission")
+
+    artifacts = find_artifacts(Unreadable({"ckpt.pt": TORCH, "weights.bin": b"x"}))
+    assert [artifact.file for artifact in artifacts] == ["ckpt.pt", "weights.bin"]
+
+
+def test_nothing_is_looked_at_where_the_names_are_enough():
+    source = MemorySource({"w.safetensors": WEIGHTS, "train.bin": TOKENS})
+    assert find_artifacts(source) == (Artifact("safetensors", "w.safetensors", ("train.bin",)),)
+    assert source.reads == []
 
 
 @pytest.mark.parametrize("entry", ["model.safetensors", INDEX, SHARD, "deep/x.safetensors", "download"])
