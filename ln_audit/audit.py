@@ -13,7 +13,7 @@ from ln_audit.errors import AuditError, LnAuditError, UsageError
 from ln_audit.families import contract, known, recognise
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.formats.config import read_config
-from ln_audit.formats.dtypes import DTYPES
+from ln_audit.formats.dtypes import readable
 from ln_audit.printable import without_secrets
 from ln_audit.report import Failure, Report, SourceReport
 from ln_audit.sources import SOURCES, open_source
@@ -205,9 +205,8 @@ def _with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
 
 def _readable(info: TensorInfo) -> bool:
     """Whether the values can be decoded and are no more than a norm can have; wrong-shape and stored-dtype say the rest."""
-    known = DTYPES.get(info.dtype)
     countable = prod(max(extent, 1) for extent in info.shape) < _LARGEST
-    return known is not None and known.numpy is not None and info.nbytes <= _LARGEST and countable
+    return readable(info.dtype) and info.nbytes <= _LARGEST and countable
 
 
 def _unopened(target: str) -> SourceReport:

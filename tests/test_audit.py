@@ -118,3 +118,19 @@ def test_trace_gets_the_norms_values_without_a_verdict():
     assert len(made.values) == 10
     with pytest.raises(FormatError):
         promised(str(FIXTURES / "hostile" / "safetensors" / "empty"), Demand())
+
+
+def test_a_complex_gain_fails_by_its_dtype_and_stops_nothing_else(tmp_path):
+    import json
+
+    shutil.copytree(GOOD / "gpt2-safetensors", tmp_path / "m")
+    file = next((tmp_path / "m").glob("*.safetensors"))
+    data = file.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    header["transformer.ln_f.weight"] |= {"dtype": "C64", "shape": [4]}
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data[end:])
+    (report,) = audit(str(tmp_path / "m"), Demand())
+    assert report.error is None
+    assert ("stored-dtype", "fail") in {(finding.name, finding.status) for finding in report.findings}
