@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The pairs that fit best. `neither`: channels where no gain and bias fits, or the rows are too few to say.
+    """The pairs that fit best. `neither`: channels where no gain and bias fits, or too few different rows to say.
 
     `away`: the stored numbers are further from the recovered ones than those can be off.
     """
@@ -59,9 +59,10 @@ class Fitted:
 
 
 class Seen(NamedTuple):
-    """The rows that count, [n, d]: z, the output and its bound, 0 elsewhere; `kept` says where."""
+    """The rows that count, [n, d]: z and its bound, the output and its bound, 0 elsewhere; `kept` says where."""
 
     z: Array
+    e_z: Array
     y: Array
     e: Array
     kept: Mask
@@ -70,6 +71,19 @@ class Seen(NamedTuple):
     def rows(self) -> Array:
         """How many rows count in each channel [d]."""
         counted: Array = self.kept.sum(axis=0).astype(np.float64)
+        return counted
+
+    @property
+    def points(self) -> Array:
+        """How many different z each channel [d] has, up to three: a row that is repeated determines nothing more.
+
+        Different are numbers further apart than both may be off: the least, the greatest, and one between.
+        """
+        apart = 2 * np.max(self.e_z, axis=0)
+        low = np.min(np.where(self.kept, self.z, np.inf), axis=0)
+        high = np.max(np.where(self.kept, self.z, -np.inf), axis=0)
+        between = self.kept & (self.z - low > apart) & (high - self.z > apart)
+        counted: Array = self.kept.any(axis=0) * 1.0 + (high - low > apart) + between.any(axis=0)
         return counted
 
 
@@ -95,16 +109,17 @@ class Bench:
         return off
 
     def fitted(self, fit: Callable[[Seen, Pair], Pair], stored: Pair, needed: int) -> Pair:
-        """A fit, and once more with the bounds that belong to it; NaN where fewer rows count than it needs."""
+        """A fit, and once more with the bounds that belong to it; NaN where fewer points count than it needs."""
         pair = stored
         for _ in range(2):
             held = self.judged(pair)
             kept = held.judged & np.isfinite(held.recorded)
-            z, y, e = (np.where(kept, each, 0.0) for each in (self.prepared.z, held.recorded, held.e))
-            seen = Seen(z, y, e, kept)
+            of_rows = (self.prepared.z, self.prepared.e_z, held.recorded, held.e)
+            z, e_z, y, e = (np.where(kept, each, 0.0) for each in of_rows)
+            seen = Seen(z, e_z, y, e, kept)
             with np.errstate(all="ignore"):
                 told = fit(seen, stored)
-            pair = Pair(*(np.where((seen.rows >= needed) & np.isfinite(each), each, np.nan) for each in told))
+            pair = Pair(*(np.where((seen.points >= needed) & np.isfinite(each), each, np.nan) for each in told))
         return pair
 
 

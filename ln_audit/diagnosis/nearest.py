@@ -63,7 +63,7 @@ def _left_over(suspect: Suspect, sample: Batch) -> float:
     z = reference(sample, suspect).z
     kept = np.isfinite(z).all(axis=1) & np.isfinite(sample.after).all(axis=1)
     n = int(kept.sum())
-    if n < FEWEST:
+    if len(np.unique(z[kept], axis=0)) < FEWEST:  # a row that is repeated has no variance to explain
         return 0.0
     z, y = (each[kept] - each[kept].mean(axis=0) for each in (z, sample.after))  # [n, d]
     with np.errstate(all="ignore"):

@@ -1,6 +1,6 @@
 """Some channels, or all, had another gain or bias than the checkpoint stores: recovered from the output, and named.
 
-y = g·z + b is linear in g and b, so from two positions on each channel's pair follows by least squares; the tolerances
+y = g·z + b is linear in g and b, so from two different rows on each channel's numbers follow by least squares; the tolerances
 of the elements bound how far off the recovered numbers can be. A channel is named only where no other number than a
 different one fits, and the fewest numbers that fit are taken: the gain alone, the bias alone, then both.
 """

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ln_audit.diagnosis import fit
-from ln_audit.diagnosis.hypothesis import Fault, Prediction, forms, reference
+from ln_audit.diagnosis.hypothesis import Fault, Prediction, forms, reference, with_parameters
+from ln_audit.diagnosis.trial import least_off
 from ln_audit.numerics import tolerance
 from ln_audit.numerics.judge import Prepared
 from ln_audit.numerics.reference import affine
@@ -29,8 +30,8 @@ def applies(_: Suspect) -> bool:
 
 
 def faults(suspect: Suspect, batch: Batch) -> Iterator[Fault]:
-    """The factor with as few digits as still fit, for each form of gain and bias."""
-    if batch.after is None:
+    """The factor with as few digits as still fit, for each form of gain and bias; none where most rows fit without."""
+    if batch.after is None or not _needed(suspect, batch):
         return
     prepared = reference(batch, suspect)
     for form in forms(suspect):
@@ -44,6 +45,18 @@ def faults(suspect: Suspect, batch: Batch) -> Iterator[Fault]:
                 name = f"output scaled by {factor:.9g}"
                 advice = f"take the factor {factor:.9g} off the recorded output, or record before it is applied"
                 yield Fault(name, advice, _times(suspect, form, factor), {"factor": factor}, kin=NAME)
+
+
+def _needed(suspect: Suspect, batch: Batch) -> bool:
+    """Whether most rows are off without a factor: one wrong element or row is no reason to multiply the others by 1.00001.
+
+    Rows of nothing but 0 are the same with any factor, and say nothing.
+    """
+    unchanged = Fault("the reference", "", with_parameters(suspect, suspect.parameters))
+    off, _ = least_off(unchanged, suspect, batch)
+    judged = reference(batch, suspect).judged & (unchanged.predict(batch).values != 0)
+    told = np.flatnonzero(judged.any(axis=1))
+    return int(off[told].any(axis=1).sum()) > len(told) / 2
 
 
 def _times(suspect: Suspect, form: Variant, factor: float) -> Callable[[Batch], Prediction]:

@@ -77,7 +77,7 @@ def compare(
     best, other_chain = _best(hypotheses, survey.tallies, parameters.chain)
     evidence = Evidence(survey.tallies[best], survey.before, other_chain)
     if decide(evidence).finding == "off-reference":
-        evidence = _look_further(rows, hypotheses, best, setting, evidence)
+        evidence = _look_further(rows, hypotheses, best, setting, survey, evidence)
     if diagnose is not None and decide(evidence).finding in UNEXPLAINED:
         explanations, nearest, undecided = diagnose(setting, hypotheses[best], evidence.within_worst_case)
         evidence = replace(evidence, explanations=explanations, nearest=nearest, undecided=undecided)
@@ -142,13 +142,15 @@ def _best(hypotheses: Sequence[Hypothesis], tallies: Sequence[Tally], family: st
 
 
 def _look_further(
-    rows: Rows, hypotheses: Sequence[Hypothesis], best: int, setting: Setting, evidence: Evidence
+    rows: Rows, hypotheses: Sequence[Hypothesis], best: int, setting: Setting, survey: Survey, evidence: Evidence
 ) -> Evidence:
-    """What could explain a recording that does not agree; each question is one more pass over it."""
-    lanes, within = stream.summation_order(rows, hypotheses[best], setting)
+    """What could explain a recording that does not agree; each question is one more pass over it, the worst rows first."""
+    worst = survey.tallies[best].worst_rows
+    lanes, within = stream.summation_order(rows, hypotheses[best], setting, worst)
     rounded = None
     if lanes is None and setting.before_rounded is None:
-        rounded = stream.undeclared_rounding(rows, hypotheses, best, setting)
+        each = {row for tally in survey.tallies for row in tally.worst_rows}
+        rounded = stream.undeclared_rounding(rows, hypotheses, best, setting, each)
     return replace(evidence, lanes=lanes, within_worst_case=within, before_rounded=rounded)
 
 

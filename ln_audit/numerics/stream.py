@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ln_audit.errors import RecordingError
@@ -14,7 +15,7 @@ from ln_audit.numerics.summation import LANES
 from ln_audit.numerics.tally import NonfiniteCount, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from ln_audit.core import Rows
     from ln_audit.numerics.floats import Array
@@ -53,6 +54,18 @@ def blocks(rows: Rows) -> Iterator[Block]:
         first_row += len(before)
 
 
+def picked(rows: Rows, numbers: Collection[int]) -> Iterator[Block]:
+    """These rows of it, each a block of its own, in order; read up to the last of them."""
+    wanted, first_row = sorted(set(numbers), reverse=True), 0
+    for before, after in rows.blocks(block_rows(rows.width)) if wanted else ():
+        while wanted and wanted[-1] < first_row + len(before):
+            at = wanted.pop() - first_row
+            yield Block(first_row + at, float64(before[at : at + 1]), float64(after[at : at + 1]))
+        if not wanted:
+            return
+        first_row += len(before)
+
+
 def survey(rows: Rows, hypotheses: Sequence[Hypothesis], setting: Setting) -> Survey:
     """Judge everything under each hypothesis. Raises `RecordingError` where `before` is not what was declared of it."""
     tallies = tuple(Tally() for _ in hypotheses)
@@ -68,12 +81,17 @@ def survey(rows: Rows, hypotheses: Sequence[Hypothesis], setting: Setting) -> Su
     return Survey(tallies, before, after)
 
 
-def summation_order(rows: Rows, hypothesis: Hypothesis, setting: Setting) -> tuple[int | None, bool]:
-    """The fewest lanes whose simulated sums explain the recording (None: no order), and whether k = d bounds it."""
+def summation_order(
+    rows: Rows, hypothesis: Hypothesis, setting: Setting, worst: Collection[int] = ()
+) -> tuple[int | None, bool]:
+    """The fewest lanes whose simulated sums explain the recording (None: no order), and whether k = d bounds it.
+
+    The `worst` rows are looked at first: what they contradict need not be tried on the others.
+    """
     worst_case = replace(setting, worst_case=True)
     bounded = Tally()
     orders = {lanes: Tally() for lanes in LANES}
-    for block in blocks(rows):
+    for block in chain(picked(rows, worst), blocks(rows)):
         bounded.add(judge(prepare(block.before, worst_case), block.after, hypothesis, worst_case), block.first_row)
         if not bounded.within:
             return None, False
@@ -84,25 +102,34 @@ def summation_order(rows: Rows, hypothesis: Hypothesis, setting: Setting) -> tup
     return next((lanes for lanes, tally in orders.items() if tally.clean), None), True
 
 
-def undeclared_rounding(rows: Rows, hypotheses: Sequence[Hypothesis], best: int, setting: Setting) -> Format | None:
+def undeclared_rounding(
+    rows: Rows, hypotheses: Sequence[Hypothesis], best: int, setting: Setting, worst: Collection[int] = ()
+) -> Format | None:
     """The dtype to which `before` seems to have been rounded after the norm had read it; None where nothing says so.
 
     Under any of the hypotheses it may explain; the deviations must look like rounding under the one that fits `best`,
-    since a wrong chain scatters its results too.
+    since a wrong chain scatters its results too. The `worst` rows are looked at first.
     """
     rounded = narrowest((before for before, _ in rows.blocks(block_rows(rows.width))), rows.before_dtype)
     if rounded.u <= setting.compute.u:
         return None
     allowed = replace(setting, before_rounded=rounded)
     tallies = [Tally() for _ in hypotheses]
-    signs = RoundingSigns()
-    for block in blocks(rows):
-        exact, loose = prepare(block.before, setting), prepare(block.before, allowed)
+
+    def explains(block: Block) -> bool:
+        loose = prepare(block.before, allowed)
         for tally, hypothesis in zip(tallies, hypotheses, strict=True):
             tally.add(judge(loose, block.after, hypothesis, allowed), block.first_row)
+        return any(tally.within for tally in tallies)
+
+    if not all(explains(block) for block in picked(rows, worst)):
+        return None
+    signs = RoundingSigns()
+    for block in blocks(rows):
+        exact = prepare(block.before, setting)
         as_exact = judge(exact, block.after, hypotheses[best], setting)
         signs.add(as_exact, exact, block.before, hypotheses[best].variant, rounded)
-        if not any(tally.within for tally in tallies):
+        if not explains(block):
             return None
     return rounded if signs.plausible and any(tally.clean for tally in tallies) else None
 

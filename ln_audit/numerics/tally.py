@@ -55,6 +55,11 @@ class Tally:
         """Nothing was found wrong (which a tally that judged nothing satisfies too)."""
         return not self.over and not self.outside and not self.wrong
 
+    @property
+    def worst_rows(self) -> set[int]:
+        """The row of the largest error ratio, and the first with an element outside its cell."""
+        return {each.row for each in (self.worst, self.first_outside) if each is not None}
+
     def add(self, block: Judgement, first_row: int) -> None:
         """Take one block in; `first_row` is its first row's number in the recording."""
         self.judged += int(block.judged.sum())

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ln_audit.diagnosis.channel_fit import Pair, recover, widened
+from ln_audit.diagnosis.channel_fit import Pair, Seen, recover, widened
 from ln_audit.numerics.floats import FLOAT32, float64
 from ln_audit.numerics.judge import Prepared, Setting
 from ln_audit.numerics.parameters import Variant
@@ -79,3 +79,30 @@ def test_what_is_not_known_of_a_pair_widens_the_bound_of_z():
     wider, form = widened(rows, pair)
     assert form.gain is not None
     assert (form.gain.tolist(), wider.e_z.tolist()) == ([4.0, 0.25], [[0.5, 2.0]])
+
+
+def test_a_row_that_is_repeated_determines_nothing():
+    rows, noise = np.repeat(X[:1], 32, axis=0), np.repeat(X[1:2], 32, axis=0)
+    found = recover(float64(rows), float64(noise), FORM, None, SETTING)
+    assert found.neither.all()
+    assert not found.tells
+
+
+def test_two_different_rows_count_as_two_however_often_they_are_repeated():
+    often = np.repeat(X[:2], 20, axis=0)
+
+    def of(gain, bias):
+        after = reference(often, layer_norm(gain=gain, bias=bias))
+        return recover(float64(often), float64(after), FORM, None, SETTING)
+
+    assert of(changed(GAIN, (3,), 1), BIAS).tells
+    assert np.flatnonzero(of(changed(GAIN, (3,), 1), changed(BIAS, (3,), 1)).neither).tolist() == [3]
+
+
+def test_points_are_numbers_further_apart_than_they_may_be_off():
+    z = np.array([[0, 0, 0, 0], [0, 1, 1, 1e-9], [0, 1, 2, 2e-9], [0, 1, 5, 9]], float)
+    kept = np.ones(z.shape, dtype=bool)
+    kept[3] = False
+    seen = Seen(z, np.full(z.shape, 1e-6), z, z, kept)
+    assert seen.points.tolist() == [1, 2, 3, 1]
+    assert Seen(z, z, z, z, ~kept & False).points.tolist() == [0, 0, 0, 0]

@@ -62,3 +62,8 @@ def test_a_few_rows_do_not_say_that_the_input_is_another():
     found = diagnosed(suspect(reference(X[::-1][:3], NORM), X[:3], NORM))
     assert "before is not what this norm saw" not in found.message
     assert "nothing explains it" in found.message
+
+
+def test_a_row_that_is_repeated_does_not_say_that_the_input_is_another():
+    of = suspect(reference(X[1:2], NORM).repeat(9, axis=0), X[:1].repeat(9, axis=0), NORM)
+    assert described(Nearest(), of, batch(of)) == "nothing explains it: off in every row and channel"

@@ -71,3 +71,11 @@ def test_it_applies_from_two_positions_on_and_needs_an_output():
     of = suspect(X, X, NORM)
     assert other_parameters.applies(of)
     assert list(other_parameters.faults(of, batch(of, after=False))) == []
+
+
+def test_a_repeated_row_names_no_parameters():
+    noise = np.random.default_rng(0).normal(size=(1, 768)).astype(F32)
+    other_gain = reference(X[:1], layer_norm(gain=changed(NORM.gain, (3,), 4), bias=NORM.bias))
+    for after in (noise, other_gain):
+        once, often = (suspect(after.repeat(n, axis=0), X[:1].repeat(n, axis=0), NORM) for n in (1, 32))
+        assert told(other_parameters, once) == told(other_parameters, often) == []

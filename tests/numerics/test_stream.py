@@ -4,11 +4,21 @@ import numpy as np
 import pytest
 
 from ln_audit.errors import RecordingError
+from ln_audit.numerics import stream
 from ln_audit.numerics.cells import CHAINS
 from ln_audit.numerics.floats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
-from ln_audit.numerics.judge import Hypothesis, Setting
+from ln_audit.numerics.judge import Hypothesis, Setting, prepare
 from ln_audit.numerics.parameters import Variant
-from ln_audit.numerics.stream import BLOCK_ELEMENTS, block_rows, blocks, summation_order, survey, undeclared_rounding
+from ln_audit.numerics.stream import (
+    BLOCK_ELEMENTS,
+    block_rows,
+    blocks,
+    picked,
+    summation_order,
+    survey,
+    undeclared_rounding,
+)
+from ln_audit.numerics.summation import LANES
 from ln_audit.numerics.tally import NonfiniteCount
 from tests.numerics.runs import BF16, ArrayRows, backwards, gain_and_bias, one_by_one, rows_of, run
 
@@ -144,3 +154,59 @@ def test_a_fault_of_a_bfloat16_run_is_not_taken_for_a_rounding_of_the_input(faul
     setting = Setting("layer_norm", 1e-5, FLOAT32, BFLOAT16)
     both = [hypothesis(768, "once"), hypothesis(768, "before_gain")]
     assert undeclared_rounding(recorded(x, out=BF16, **fault), both, 0, setting) is None
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """How many rows were normed, block by block."""
+    counted: list[int] = []
+
+    def counting(before, setting):
+        counted.append(len(before))
+        return prepare(before, setting)
+
+    monkeypatch.setattr(stream, "prepare", counting)
+    return counted
+
+
+def test_picked_rows_come_in_order_each_once_with_their_numbers():
+    x = rows_of("plain", 4096, 20)
+    found = list(picked(ArrayRows(x, x + 1), [17, 3, 17, 4]))
+    assert [block.first_row for block in found] == [3, 4, 17]
+    assert all(np.array_equal(block.before, x[[block.first_row]]) for block in found)
+    assert all(np.array_equal(block.after, x[[block.first_row]] + 1) for block in found)
+    assert list(picked(ArrayRows(x, x), [])) == []
+
+
+def test_a_wrong_row_at_the_end_ends_the_search_for_an_order_at_once(looked_at):
+    rows = recorded(rows_of("plain", 768, 500))
+    rows.after[499, 767] = 9
+    assert summation_order(rows, hypothesis(768), SETTING) == (None, False)
+    without = sum(looked_at)
+    looked_at.clear()
+    assert summation_order(rows, hypothesis(768), SETTING, {499}) == (None, False)
+    assert (sum(looked_at), without > 7 * 450) == (1, True)
+
+
+def test_orders_that_the_worst_row_rules_out_are_not_tried_on_the_others(looked_at):
+    rows = recorded(rows_of("one-hot", 4096), total=backwards)
+    worst = survey(rows, [hypothesis(4096)], SETTING).tallies[0].worst_rows
+    looked_at.clear()
+    assert summation_order(rows, hypothesis(4096), SETTING, worst) == (None, True)
+    assert sum(looked_at) == len(worst) * (1 + len(LANES)) + rows.positions
+
+
+@pytest.mark.parametrize("row", [0, 7])
+def test_an_order_that_explains_is_found_whatever_is_looked_at_first(row):
+    rows = recorded(rows_of("one-hot", 4096), total=one_by_one)
+    assert summation_order(rows, hypothesis(4096), SETTING, {row}) == (1, True)
+
+
+def test_a_wrong_row_at_the_end_is_at_once_no_rounding_of_the_input(looked_at):
+    x = rows_of("plain", 768, 500)
+    rows = ArrayRows(x.astype(BF16), recorded(x).after)
+    assert undeclared_rounding(rows, [hypothesis(768)], 0, SETTING, {3, 499}) is BFLOAT16
+    rows.after[499, 767] = 90
+    looked_at.clear()
+    assert undeclared_rounding(rows, [hypothesis(768)], 0, SETTING, {499}) is None
+    assert sum(looked_at) == 1

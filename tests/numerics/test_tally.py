@@ -94,3 +94,12 @@ def test_nonfinite_numbers_are_counted_by_kind_with_the_first():
     count.add(np.array([[0, 0, 0, 0], [0, np.nan, np.inf, 0]]), 2)
     count.add(np.array([[-np.inf, 0, 0, 0], [0, np.nan, 0, np.nan]]), 4)
     assert count == NonfiniteCount(nan=3, inf=2, first=13)
+
+
+def test_the_worst_rows_are_that_of_the_largest_ratio_and_the_first_outside_its_cell():
+    tally = Tally()
+    assert tally.worst_rows == set()
+    tally.add(block([[0.1, 0.2, 0.2], [0.3, 2.0, 0.0]]), 0)
+    assert tally.worst_rows == {1}
+    tally.add(block([[0.1, 0.9, 0.2], [0.3, 0.9, 0.0]], outside=marked(0, 2)), 2)
+    assert tally.worst_rows == {1, 2}
