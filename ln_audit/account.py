@@ -120,6 +120,8 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
         yield f"tensors of unknown dtype ({', '.join(unknown[:4])}): older readers refuse the file"
     if subject.config is not None and subject.config.repeated:
         yield f"{subject.config.where}: {', '.join(subject.config.repeated[:4])}: written more than once, the last counts"
+    functions = [fact for fact in subject.checkpoint.declared if fact.key == "functions not looked into"]
+    yield from (f"{f.where}: {f.value} local functions: not looked into, they may compute norms" for f in functions)
     if source.kind == "hub" and source.entry is None:
         yield "other files of the repository: not listed"
     yield "every tensor that is no norm: only its name, dtype, shape and place in the file were read"

@@ -144,6 +144,8 @@ class NormSite:
     bias: str | None
     eps: float | None
     eps_where: str
+    axis: int | None = -1  # that it normalizes, from the end; None where that depends on a rank nobody wrote down
+    bias_certain: bool = True  # False: `bias` is None because what is added could not be recognised, if anything is
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ class Checkpoint:
     read: Callable[[Sequence[str]], Mapping[str, Stored]]
     declared: tuple[Declared, ...] = ()
     norm_sites: tuple[NormSite, ...] = ()
+    computes: bool = False  # it holds the graph that is run: a norm that is not among `norm_sites` may not be computed
     index: ShardIndex | None = None
     read_from: Callable[[str, str], Stored] | None = None  # (shard, tensor): one copy of a tensor stored twice
     beside: tuple[str, ...] = ()  # other artifacts of the same folder that a loader would not take

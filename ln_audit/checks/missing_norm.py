@@ -48,7 +48,7 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
             parts = "gain" if norm.bias is None else "gain and bias"
             yield RULE.passed(norm.name, f"{parts} found")
         return
-    if others := _unknown_names(norm, missing, subject):
+    if others := subject.renamed(norm):
         yield RULE.skipped(
             norm.name,
             f"{missing[0][0]} is not there, but the graph reads parameters of norms under names that the family does not "
@@ -71,18 +71,6 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
                 f"{file}: {name}: expected a {what}{width}, found no such tensor",
                 "loaders silently re-initialise what is missing: save or convert again from the source",
             )
-
-
-def _unknown_names(norm: Norm, missing: list[tuple[str, bool]], subject: Subject) -> list[str]:
-    """What could be the missing parameters: exporters rename the initializers that they fold or transpose."""
-    promised = {name for norm in subject.norms for name in norm.tensors}
-    gain_is_missing = any(not is_bias for _, is_bias in missing)
-    read = [
-        site.gain if gain_is_missing else site.bias
-        for site in subject.checkpoint.norm_sites
-        if subject.checkpoint.computes and (gain_is_missing or site.gain == norm.gain)
-    ]
-    return ["a computed tensor" if name is None else name for name in read if name not in promised]
 
 
 def _unknown(subject: Subject) -> str:

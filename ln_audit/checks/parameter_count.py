@@ -39,6 +39,8 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
     tensors = subject.checkpoint.tensors
     expected, found, parts = 0, 0, []
     for norm in norms:
+        if subject.renamed(norm):
+            return RULE.skipped(label, f"the parameters of {norm.name} are there under no name that the family knows")
         for name in norm.tensors:
             if name not in tensors:
                 if name == norm.bias and norm.bias_optional:

@@ -46,6 +46,22 @@ class Subject:
                 if name in self.checkpoint.tensors:
                     yield norm, name
 
+    def renamed(self, norm: Norm) -> tuple[str, ...]:
+        """What a norm's missing parameters may be called, where a graph computes norms with parameters that no family
+        names: exporters rename what they fold. Empty where nothing is missing.
+        """
+        tensors, promised = self.checkpoint.tensors, {name for known in self.norms for name in known.tensors}
+        if not self.checkpoint.computes or all(name in tensors for name in norm.tensors):
+            return ()
+        lost = norm.gain not in tensors
+        read = [
+            site.gain if lost else site.bias
+            for site in self.checkpoint.norm_sites
+            if lost or (site.gain == norm.gain and (site.bias is not None or not site.bias_certain))
+        ]
+        unnamed = [name or "one that is computed" for name in read if name not in promised]
+        return tuple(dict.fromkeys(unnamed))
+
     def unread(self) -> tuple[Norm, ...]:
         """Norms of which tensors are there but were not read."""
         return tuple(

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ln_audit.errors import AuditError
 from ln_audit.families.containers import architecture
 from ln_audit.families.containers import config as container_config
-from ln_audit.errors import AuditError
 from ln_audit.formats.dtypes import array, readable
 from ln_audit.formats.shown import shown
 from ln_audit.report import Finding, Rule
@@ -39,9 +39,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     if family is None:
         return
     yield from _configs(subject, family)
-    for norm in subject.norms if subject.checkpoint.computes else ():
-        if norm.gain in subject.checkpoint.tensors:
-            yield _computed(norm, subject)
+    yield from _by_graph(subject)
     yield from _beside(subject, family)
     for where, expected, found in subject.claims:
         yield RULE.failed(where, f"{where}: expected {expected}, found {shown(found)}", "recorded from another norm?")
@@ -106,6 +104,13 @@ def _configs(subject: Subject, family: Family) -> Iterator[Finding]:
                 )
 
 
+def _by_graph(subject: Subject) -> Iterator[Finding]:
+    """One finding per norm whose gain is there, in a container that computes it."""
+    for norm in subject.norms if subject.checkpoint.computes else ():
+        if norm.gain in subject.checkpoint.tensors:
+            yield _computed(norm, subject)
+
+
 def _computed(norm: Norm, subject: Subject) -> Finding:
     """Whether the graph computes this norm as the family does: a failure before a doubt before a pass."""
     file, sites = subject.checkpoint.files[0], subject.checkpoint.norm_sites
@@ -115,7 +120,8 @@ def _computed(norm: Norm, subject: Subject) -> Finding:
             told = f"{file}: node {shown(site.name)}: gain: expected {norm.gain}, found {norm.bias}, which is the bias"
             return RULE.failed(norm.name, told, "gain and bias are swapped among the node's inputs")
     if not mine:
-        return RULE.skipped(norm.name, f"no node computes it: none that is known as a norm reads {norm.gain}", required=True)
+        told = f"no node computes it: none that is known as a norm reads {norm.gain}"
+        return RULE.skipped(norm.name, told, required=True)
     for site in mine:
         if wrong := _contradiction(norm, site, subject):
             quantity, expected, found = wrong

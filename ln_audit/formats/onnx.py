@@ -60,6 +60,7 @@ def read_checkpoint(source: Source, file: str) -> Checkpoint:
         read=lambda names: _read(source, [stored[name] for name in dict.fromkeys(names)]),
         declared=_declared(model, file),
         norm_sites=sites,
+        computes=True,
     )
 
 

@@ -17,13 +17,15 @@ from ln_audit.formats.protobuf import I32, LEN, VARINT, Field, Window, fields, s
 from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from ln_audit.formats.onnx_tensor import Tensor
 
 MAX_FIELDS = 1_000_000  # some three seconds; a graph of 50,000 nodes has about as many
 MAX_NODES = 100_000
 MAX_TENSORS = 131_072
+MAX_VALUES = 100_000  # whose shapes are looked at; a rank beyond is unknown
+VALUE_FIELDS = 16  # of a value with its shape
 MAX_DEPTH = 8  # graphs inside nodes inside graphs; the branches of an If are the first level
 MAX_LIST = 64  # numbers of an attribute that are kept: axes are a handful
 
@@ -59,6 +61,9 @@ class Graph:
     constants: dict[str, Tensor] = field(default_factory=dict)  # of Constant nodes
     branches: list[Graph] = field(default_factory=list)
     made: set[str] = field(default_factory=set)  # outputs of all nodes: each name has one maker
+    values: list[Field] = field(default_factory=list)  # whose shapes are written; unread until a rank is asked for
+    ranks: dict[str, int] = field(default_factory=dict)
+    read_rank: Callable[[Field], tuple[str, int | None]] | None = None
 
     def add(self, node: Node, file: str) -> None:
         """One more node. Raises `FormatError` where another has made one of its outputs."""
@@ -74,6 +79,28 @@ class Graph:
         """What is stored under a name, here or further out."""
         found = self.tensors.get(name) or self.constants.get(name)
         return found or (self.parent.tensor(name) if self.parent is not None else None)
+
+    def from_the_end(self, axis: int, *values: str) -> int | None:
+        """An axis of these values as a negative number; None where that takes a rank that is written nowhere.
+
+        Axis 2 and above is then believed to be the last: hidden states are [batch, position, channel], and TensorFlow's
+        exporters count from the front.
+        """
+        if axis < 0:
+            return axis
+        ranks = [rank for value in values if (rank := self.rank(value)) is not None]
+        if ranks:
+            return axis - ranks[0]
+        return -1 if axis >= 2 else None
+
+    def rank(self, name: str) -> int | None:
+        """How many axes a value has, where that is written here or further out."""
+        while self.values and self.read_rank is not None:  # most graphs count axes from the end and never come here
+            value, rank = self.read_rank(self.values.pop())
+            if rank is not None:
+                self.ranks[value] = rank
+        found = self.ranks.get(name)
+        return self.parent.rank(name) if found is None and self.parent is not None else found
 
     def walk(self) -> Iterator[Graph]:
         """Itself and all graphs inside it, outer ones first."""
@@ -100,6 +127,7 @@ class GraphReader:
         self._left = MAX_FIELDS
         self._tensors = MAX_TENSORS
         self._nodes = MAX_NODES
+        self._values = MAX_VALUES
 
     def model(self) -> Model:
         """The whole file: a ModelProto."""
@@ -148,11 +176,26 @@ class GraphReader:
     def _graph(self, graph: Graph, part: Field, depth: int) -> None:
         if depth > MAX_DEPTH:
             raise UnsupportedError(f"{self.file}: expected graphs at most {MAX_DEPTH} deep, found them deeper")
+        graph.read_rank = self._rank
         for found in self._fields(part.begin, part.end):
             if found.number == 1 and found.wire == LEN:
                 self._node(graph, found, depth)
             elif found.number == 5 and found.wire == LEN:
                 self._keep(graph.tensors, self._tensor(found))
+            elif found.number in {11, 12, 13} and found.wire == LEN and self._values:  # inputs, outputs, values between
+                self._values -= 1
+                graph.values.append(found)
+
+    def _rank(self, part: Field) -> tuple[str, int | None]:
+        """A value's name, and its rank where its shape is written: ValueInfoProto.type.tensor_type.shape, a field per axis."""
+        name, at = "", [part]
+        self._left += VALUE_FIELDS  # a graph that is just small enough still is when its shapes are read
+        for found in self._fields(part.begin, part.end):
+            if found.number == 1:
+                name = text(self.window, found)
+        for wanted in ((2, LEN), (1, LEN), (2, LEN)):
+            at = [f for outer in at for f in self._fields(outer.begin, outer.end) if (f.number, f.wire) == wanted]
+        return name, sum(found.number == 1 for found in self._fields(at[-1].begin, at[-1].end)) if at else None
 
     def _tensor(self, part: Field, name: str | None = None) -> Tensor | None:
         return read_tensor(self.window, self._fields(part.begin, part.end), Range(part.begin, part.end), name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ln_audit.core import NormSite
 from ln_audit.formats.onnx_constants import Constants, shortest
-from ln_audit.formats.onnx_written_out import is_centring, written_out
+from ln_audit.formats.onnx_written_out import is_centring, one_more, written_out
 from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def norm_sites(graph: Graph, read: Callable[[Tensor], np.ndarray[Any, Any]], fil
         for node in inner.nodes:
             site = _site(names, node, file)
             if site is not None:
-                found.setdefault((site.kind, site.gain or site.name, site.bias, site.eps), site)
+                found.setdefault((site.kind, site.gain or site.name, site.bias, site.eps, site.axis), site)
     return tuple(found.values())
 
 
@@ -63,7 +63,17 @@ def _site(names: Constants, node: Node, file: str) -> NormSite | None:
     gain, bias = (_tensor(names, node, at) for at in (operator.gain, operator.bias))
     eps, where = _epsilon(node, operator)
     kind = "layer_norm" if _given_centred(names, node) else operator.kind
-    return NormSite(node.name or gain or node.label, kind, gain, bias, eps, f"{file}: {where}")
+    axis = node.attributes.get("axis", -1)
+    return NormSite(
+        node.name or gain or node.label,
+        kind,
+        gain,
+        bias,
+        eps,
+        f"{file}: {where}",
+        axis=names.graph.from_the_end(axis, node.input(0)) if isinstance(axis, int) else None,
+        bias_certain=bias is not None or operator.bias is None or not node.input(operator.bias),
+    )
 
 
 def _given_centred(names: Constants, node: Node) -> bool:
@@ -73,7 +83,7 @@ def _given_centred(names: Constants, node: Node) -> bool:
 
 
 def _tensor(names: Constants, node: Node, at: int | None) -> str | None:
-    tensor = None if at is None else names.stored(node.input(at))
+    tensor = None if at is None else names.stored(node.input(at)) or one_more(names, node.input(at))
     return None if tensor is None else tensor.name
 
 

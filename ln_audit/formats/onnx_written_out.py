@@ -38,7 +38,8 @@ class Affine(NamedTuple):
 def written_out(graph: Constants, mean: Node, file: str) -> NormSite | None:
     """The normalization whose mean of squares the node `mean` takes; None where it is another mean."""
     centred = _squared(graph, mean.input(0))
-    if centred is None or not _over_one_axis(graph, mean) or not mean.outputs:
+    axis = _only_axis(graph, mean)
+    if centred is None or axis is None or not mean.outputs:
         return None
     subtraction = graph.makers(centred)
     layer = subtraction is not None and is_centring(graph, subtraction)
@@ -47,7 +48,15 @@ def written_out(graph: Constants, mean: Node, file: str) -> NormSite | None:
             affine = _affine(graph, root, centred)
             if affine is not None:
                 kind = "layer_norm" if layer else "rms_norm"
-                return NormSite(affine.gain or mean.label, kind, *affine, eps, f"{file}: {where}")
+                return NormSite(
+                    affine.gain or mean.label,
+                    kind,
+                    *affine,
+                    eps,
+                    f"{file}: {where}",
+                    axis=graph.graph.from_the_end(axis, mean.input(0), centred),
+                    bias_certain=affine.bias is not None,
+                )
     return None
 
 
@@ -69,12 +78,12 @@ def _squared(graph: Constants, name: str) -> str | None:
     return base if exponent is not None and exponent.value == 2 else None
 
 
-def _over_one_axis(graph: Constants, mean: Node) -> bool:
-    """Over one axis, so that this is no normalization of an image or a batch; an axis that is unknown is believed."""
+def _only_axis(graph: Constants, mean: Node) -> int | None:
+    """Its axis; None for several, as of an image or a batch. An axis that is unknown is believed to be the last."""
     axes = mean.attributes.get("axes")
     if axes is None and mean.input(1):
         axes = graph.numbers(mean.input(1)) or [-1]
-    return isinstance(axes, list) and len(axes) == 1
+    return axes[0] if isinstance(axes, list) and len(axes) == 1 else None
 
 
 def _plus_epsilon(graph: Constants, mean: Node) -> Iterator[tuple[str, float | None, str]]:
@@ -136,14 +145,14 @@ def _scaled(graph: Constants, name: str) -> Affine:
     """Gain and bias of the normed value `name`."""
     for node in graph.users(name):
         factor = graph.other(node, name) if node.op == "Mul" else ""
-        gain = graph.stored(factor) or _one_more(graph, factor)
+        gain = graph.stored(factor) or one_more(graph, factor)
         if gain is not None and gain.info.elements > 1 and node.outputs:
             return Affine(gain.name, _added(graph, node.outputs[0], gain.info.elements))
     return Affine(None, None)
 
 
-def _one_more(graph: Constants, name: str) -> Tensor | None:
-    """The tensor in 1 + weight, which Gemma's RMSNorm multiplies with."""
+def one_more(graph: Constants, name: str) -> Tensor | None:
+    """The tensor in 1 + weight, which the norms of Gemma and Nemotron multiply with."""
     node = graph.makers(name)
     if node is None or node.op != "Add" or len(node.inputs) < 2:
         return None

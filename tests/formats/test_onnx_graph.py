@@ -141,3 +141,12 @@ def test_what_would_take_long_or_much_memory_is_refused(monkeypatch, limit, foun
     monkeypatch.setattr(onnx_graph, limit, 3)
     with pytest.raises(UnsupportedError, match=f"^m.onnx: expected {found}, found more$"):
         read(proto)
+
+
+def test_a_rank_beyond_the_most_values_is_unknown(monkeypatch):
+    monkeypatch.setattr(onnx_graph, "MAX_VALUES", 1)
+    proto = model([node("Identity", "x", "y")], {})
+    del proto.graph.input[:], proto.graph.output[:]
+    proto.graph.value_info.extend(helper.make_tensor_value_info(name, 1, [2, 3]) for name in ("x", "y"))
+    graph = read(proto).graph
+    assert (graph.rank("x"), graph.rank("y"), graph.rank("z")) == (2, None, None)

@@ -97,6 +97,28 @@ def test_a_gain_that_is_computed_has_no_name():
     assert [(s.gain, s.bias) for s in sites(model(nodes, PARTS))] == [(None, "b")]
 
 
+def test_a_gain_that_is_stored_less_one_has_the_name_of_what_is_stored():
+    nodes = [node("Add", "g one", "g1"), node("LayerNormalization", "x g1 b", "y")]
+    assert [(s.gain, s.bias) for s in sites(model(nodes, PARTS | const("one", 1)))] == [("g", "b")]
+
+
+def test_a_bias_that_is_left_out_is_told_from_one_that_is_computed():
+    for bias, certain in (("", True), ("b2", False)):
+        nodes = [node("Add", "b b", "b2"), node("LayerNormalization", f"x g {bias}", "y")]
+        assert [(s.bias, s.bias_certain) for s in sites(model(nodes, PARTS))] == [(None, certain)]
+
+
+def test_an_axis_is_counted_from_the_end_of_the_rank_that_the_file_or_what_lies_around_a_branch_writes():
+    proto = model([node("LayerNormalization", "x g b", "y", axis=1)], PARTS)
+    assert [s.axis for s in sites(proto)] == [None]
+    proto.graph.value_info.append(helper.make_tensor_value_info("x", 1, [1, "positions", 6]))
+    assert [s.axis for s in sites(proto)] == [-2]
+    ln = node("LayerNormalization", "x g b", "z", axis=1)
+    inside = model([node("If", "c", "y", then_branch=helper.make_graph([ln], "t", [], []))], PARTS)
+    inside.graph.value_info.append(helper.make_tensor_value_info("x", 1, [4, 6]))
+    assert [s.axis for s in sites(inside)] == [-1]
+
+
 def test_a_gain_inside_a_constant_node_is_a_tensor_of_the_checkpoint():
     nodes = [node("Constant", "", "k", value=numpy_helper.from_array(GAIN, "")), node("RMSNormalization", "x k", "y")]
     files = {"m.onnx": model(nodes, const("unused", 1), 23).SerializeToString()}
