@@ -35,15 +35,15 @@ class Nearest:
 
 def described(nearest: Nearest, suspect: Suspect, sample: Batch) -> str:
     """What to tell: that the input is another, or what goes furthest and where that breaks."""
-    unfit = _left_over(suspect, sample)
+    unchanged = Fault("the reference", "", with_parameters(suspect, suspect.parameters))
+    off, _ = least_off(unchanged, suspect, sample)
+    unfit = _left_over(suspect, sample) if off.any(axis=1).all() else 0.0  # a row that agrees is one that the norm saw
     if unfit > MUCH:
         also = f", nor is any of the {len(suspect.states)} recorded hidden states" if suspect.states else ""
         return (
             f"before is not what this norm saw{also}: even gain and bias fitted to these rows leave {unfit:.0%} of the "
             "output unexplained; it is a state of another layer, or a residual is added to it first"
         )
-    unchanged = Fault("the reference", "", with_parameters(suspect, suspect.parameters))
-    off, _ = least_off(unchanged, suspect, sample)
     best = nearest.fault
     if best is not None:
         rows = sample if best.state is None else take(suspect.states[best.state], sample.at)
@@ -53,7 +53,14 @@ def described(nearest: Nearest, suspect: Suspect, sample: Batch) -> str:
                 f"nothing explains it; nearest is {best.name}, which leaves {int(left.sum()):,} of {left.size:,} "
                 f"elements {_where(left, sample, suspect)} (largest error ratio {ratio:.3g})"
             )
-    return f"nothing explains it: off {_where(off, sample, suspect)}"
+    return f"nothing explains it: off {_where(off, sample, suspect)}{_padding(off, sample)}"
+
+
+def _padding(off: Mask, sample: Batch) -> str:
+    """What is to be said of rows that are off because nothing was written there; empty where it was."""
+    rows = off.any(axis=1)
+    empty = sample.after is not None and bool((sample.after[rows] == 0).all())
+    return "; after is 0 throughout there: padding? leave those rows out" if empty and off.sum() > 1 else ""
 
 
 def _left_over(suspect: Suspect, sample: Batch) -> float:

@@ -67,3 +67,14 @@ def test_a_few_rows_do_not_say_that_the_input_is_another():
 def test_a_row_that_is_repeated_does_not_say_that_the_input_is_another():
     of = suspect(reference(X[1:2], NORM).repeat(9, axis=0), X[:1].repeat(9, axis=0), NORM)
     assert described(Nearest(), of, batch(of)) == "nothing explains it: off in every row and channel"
+
+
+def test_rows_that_agree_are_rows_that_the_norm_saw_and_rows_of_zeros_are_padding():
+    after = reference(X, NORM)
+    after[5:] = 0
+    of = suspect(after, X, NORM)
+    told = described(Nearest(faulty(0.5, of), 1.0), of, batch(of))
+    assert told == (
+        "nothing explains it: off in 3 of 8 rows looked at ([5], [6], [7]); after is 0 throughout there: padding? "
+        "leave those rows out"
+    )
