@@ -138,6 +138,13 @@ def carried_norm(path: str, checkpoint: Checkpoint, demand: Demand) -> Norm:
             f"{path}: expected a recording with its own gain, kind and eps, found no {lacks}",
             hint="name the model that it was recorded from: ln-audit verify TARGET --recording FILE",
         )
+    width = recording.rows(recording.norms[0]).width
+    for name in ("gain", "bias"):
+        info = checkpoint.tensors.get(name)
+        if info is not None and (info.shape != (width,) or info.dtype not in ("F64", "F32", "BF16", "F16")):
+            raise RecordingError(
+                f"{path}: {name}: expected floats of shape [{width}], found {info.dtype} {list(info.shape)}"
+            )
     stated = Place(f"{path}: eps", _number(path, eps)) if eps is not None else None
     places = [Place("--eps", demand.eps)] if demand.eps is not None else []
     places += [] if stated is None else [stated]
@@ -149,7 +156,7 @@ def carried_norm(path: str, checkpoint: Checkpoint, demand: Demand) -> Norm:
         kind=kind,
         gain="gain",
         bias="bias" if "bias" in checkpoint.tensors else None,
-        width=recording.rows(recording.norms[0]).width,
+        width=width,
         width_source="the width of before",
         eps=places[0].value,
         eps_source=places[0].where,

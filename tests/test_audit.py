@@ -1,10 +1,13 @@
 """The pipeline as a library: values in, reports out; it never raises for what the target holds."""
 
+import re
 import shutil
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
-from ln_audit.audit import audit, promised
+from ln_audit.audit import audit, audit_recording, promised
 from ln_audit.demand import Demand
 from ln_audit.errors import FormatError, UsageError
 from ln_audit.report import Verdict
@@ -134,3 +137,21 @@ def test_a_complex_gain_fails_by_its_dtype_and_stops_nothing_else(tmp_path):
     (report,) = audit(str(tmp_path / "m"), Demand())
     assert report.error is None
     assert ("stored-dtype", "fail") in {(finding.name, finding.status) for finding in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"gain": np.arange(8)}, r"gain: expected floats of shape \[8\], found I64 \[8\]"),
+        ({"gain": np.ones(7, np.float32)}, r"gain: expected floats of shape \[8\], found F32 \[7\]"),
+        ({"bias": np.ones((1, 8), np.float32)}, r"bias: expected floats of shape \[8\], found F32 \[1, 8\]"),
+    ],
+)
+def test_a_recordings_own_parameters_that_fit_no_norm_make_it_unusable(changed, message, tmp_path):
+    rows = np.linspace(-1, 1, 24, dtype=np.float32).reshape(3, 8)
+    arrays = {"before": rows, "after": rows, "gain": np.ones(8, np.float32), "bias": np.zeros(8, np.float32)} | changed
+    save_file(arrays, tmp_path / "r.safetensors", {"kind": "layer_norm", "eps": "1e-5"})
+    report = audit_recording(str(tmp_path / "r.safetensors"), Demand())
+    assert report.verdict is Verdict.INCOMPLETE
+    assert report.error is not None
+    assert re.search(message, report.error.message)
