@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from ln_audit.core import Status
 
+OUTPUT_IS_BIAS = "the output is the bias, whatever the gain"  # how a flaw of the rows ends that shows nothing at all
+
 
 @dataclass(frozen=True, slots=True)
 class Worst:
@@ -77,6 +79,11 @@ class Comparison:
     notes: tuple[str, ...] = ()
     weights: Literal["same", "unknown"] = "unknown"  # by the digests that the recording carries
     packaged: bool = False  # ours, not the user's: skipping it is no gap of the user's own evidence
+
+    @property
+    def blind(self) -> str | None:
+        """Why the rows show nothing of gain, epsilon and kind, so that any norm would have fitted; None where they do."""
+        return next((flaw for flaw in self.degenerate if flaw.endswith(OUTPUT_IS_BIAS)), None)
 
     def __repr__(self) -> str:
         return f"<Comparison {self.norm} against {self.recording}: {self.status}, {self.message}>"

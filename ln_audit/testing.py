@@ -64,6 +64,8 @@ def assert_norm(
     if comparison.status not in ("pass", "warn"):
         advice = "".join(f"\n  {found.name}: {found.advice}" for found in comparison.explained_by)
         raise AssertionError(f"{kind}: {comparison.message}{advice}")
+    if comparison.blind:
+        raise AssertionError(f"{kind}: nothing could be judged: {comparison.blind}")
     return comparison
 
 

@@ -99,3 +99,16 @@ def test_rows_come_in_blocks_of_any_rank():
 
 def test_numbers_of_the_other_byte_order_are_the_same_numbers():
     assert assert_norm(X.astype(">f4"), layer_norm(X), GAIN, BIAS, kind="layer_norm", eps=1e-5).status == "pass"
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_rows_that_any_gain_would_fit_are_nothing_judged(value):
+    x = np.full((4, 64), value, np.float32)
+    with pytest.raises(AssertionError, match="nothing could be judged: every row is .*: the output is the bias"):
+        assert_norm(x, np.broadcast_to(BIAS, x.shape), GAIN, BIAS, kind="layer_norm", eps=1e-5)
+
+
+def test_constant_rows_of_an_rmsnorm_show_its_gain():
+    x = np.full((4, 64), 3.0, np.float32)
+    after = (x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-5)) * GAIN).astype(np.float32)
+    assert assert_norm(x, after, GAIN, kind="rms_norm", eps=1e-5).status == "pass"

@@ -28,15 +28,12 @@ RULE = Rule("LN203", "other-weights")
 def check(subject: Subject) -> Iterator[Finding]:
     """A failure per recording of other weights; the packaged recording is merely left aside."""
     for comparison in subject.comparisons:
-        if comparison.finding != "other-weights":
-            label = f"{comparison.norm} against {comparison.recording}"
-            if comparison.weights == "same":
-                yield RULE.passed(label, "recorded with these weights, by their digests")
-            else:
-                yield RULE.skipped(label, "it carries no digests of the weights that it was recorded with")
-            continue
         label = f"{comparison.norm} against {comparison.recording}"
-        if comparison.packaged:
+        if comparison.finding == "other-weights" and comparison.packaged:
             yield RULE.skipped(label, comparison.message)
-        else:
+        elif comparison.finding == "other-weights":
             yield RULE.failed(label, comparison.message, "record again with this checkpoint")
+        elif comparison.weights == "same":
+            yield RULE.passed(label, "recorded with these weights, by their digests")
+        else:
+            yield RULE.skipped(label, "it carries no digests of the weights that it was recorded with")

@@ -1,7 +1,7 @@
 import pytest
 
 from ln_audit.checks import off_reference
-from ln_audit.comparison import Comparison
+from ln_audit.comparison import OUTPUT_IS_BIAS, Comparison
 from tests.checks.subject_builder import WHOLE, norm, subject
 
 
@@ -47,9 +47,14 @@ def test_a_nonfinite_input_is_said_to_lie_upstream():
 def test_rows_that_could_show_nothing_are_no_pass():
     from dataclasses import replace
 
-    blind = replace(comparison("pass", "agrees"), degenerate=("every row is constant",))
+    blind = replace(
+        comparison("pass", "agrees"), degenerate=("a single position", f"every row is constant: {OUTPUT_IS_BIAS}")
+    )
     (finding,) = judged(blind)
     assert (finding.status, finding.required) == ("skip", True)
-    assert finding.reason == "it fits, and so would any gain have: every row is constant"
-    (seeing,) = judged(replace(blind, can_tell=({"name": "gain missing", "distance": 9.0},)))
+    assert (
+        finding.reason
+        == "it fits, and so would any gain have: every row is constant: the output is the bias, whatever the gain"
+    )
+    (seeing,) = judged(replace(blind, degenerate=("a single position", "every row is constant")))
     assert seeing.status == "pass"

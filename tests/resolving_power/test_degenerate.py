@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ln_audit.comparison import OUTPUT_IS_BIAS
 from ln_audit.resolving_power.degenerate import degenerate
 from ln_audit.resolving_power.sample import sample
 from tests.numerics.runs import F32, ArrayRows, rows_of
@@ -14,26 +15,34 @@ ROWS = rows_of("plain", 16, 8)
 @pytest.mark.parametrize(
     ("x", "said"),
     [
+        (np.ones((1, 1), F32), ["a single position", f"every row is constant: {OUTPUT_IS_BIAS}"]),
         (ROWS, []),
         (ROWS[:1], ["a single position"]),
         (ROWS[:2].reshape(1, 2, 16), []),
-        (np.zeros((4, 16), F32), ["every row is all zero", "every row is the same"]),
-        (np.zeros((1, 16), F32), ["a single position", "every row is all zero"]),
-        (rows_of("constant", 16, 8), ["every row is constant"]),
+        (np.zeros((4, 16), F32), [f"every row is all zero: {OUTPUT_IS_BIAS}", "every row is the same"]),
+        (np.zeros((1, 16), F32), ["a single position", f"every row is all zero: {OUTPUT_IS_BIAS}"]),
+        (rows_of("constant", 16, 8), [f"every row is constant: {OUTPUT_IS_BIAS}"]),
         (np.vstack([ROWS[:1]] * 5), ["every row is the same"]),
         (np.vstack([ROWS, ROWS[:3]]), ["3 of 11 rows repeat another"]),
         (np.vstack([ROWS, np.ones((1, 16), F32)]), []),
-        (np.arange(1.0, 5.0, dtype=F32).reshape(4, 1), []),
     ],
 )
 def test_they_are_named(x, said):
-    assert list(degenerate(sample(ArrayRows(x, x), packaged=False))) == said
+    assert list(degenerate(sample(ArrayRows(x, x), packaged=False), "layer_norm")) == said
+
+
+def test_an_rmsnorm_of_constant_rows_still_shows_its_gain():
+    for x, said in (
+        (rows_of("constant", 16, 8), ["every row is constant"]),
+        (np.arange(1.0, 5.0, dtype=F32)[:, None], []),
+    ):
+        assert list(degenerate(sample(ArrayRows(x, x), packaged=False), "rms_norm")) == said
 
 
 def test_of_a_long_recording_it_is_said_how_much_was_looked_at():
     x = np.ones((1000, 16), F32)
-    assert list(degenerate(sample(ArrayRows(x, x), packaged=False))) == [
-        "every row of 63 looked at is constant",
+    assert list(degenerate(sample(ArrayRows(x, x), packaged=False), "layer_norm")) == [
+        f"every row of 63 looked at is constant: {OUTPUT_IS_BIAS}",
         "every row of 63 looked at is the same",
     ]
 
