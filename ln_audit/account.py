@@ -64,7 +64,8 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
     from ln_audit.numerics.parameters import value_sha256
 
     digest = hashlib.sha256(stored.data).hexdigest() if stored.exact else None
-    value_digest = value_sha256(array(stored), norm.weight_offset if name == norm.gain else 0.0)
+    offset = norm.weight_offset if name == norm.gain else 0.0
+    value_digest = value_sha256(array(stored), offset) if stored.exact else None
     finite = values[np.isfinite(values)]
     if finite.size == 0 or finite.size < values.size:
         return TensorReport(name, bare.role, info.shape, info.dtype, digest, value_digest)

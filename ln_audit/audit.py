@@ -22,7 +22,7 @@ from ln_audit.sources.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ln_audit.core import Norm, Source, SourceKind, TensorInfo
+    from ln_audit.core import Checkpoint, Norm, Source, SourceKind, TensorInfo
     from ln_audit.demand import Demand
 
 _LARGEST = 16_000_000  # bytes of one norm tensor: the widest known have 0.2 MB, and a wrong shape may claim anything
@@ -194,7 +194,7 @@ def _with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
         name
         for norm in norms
         for name in (*norm.tensors, *(other for _, other in norm.copies))
-        if name in tensors and name not in subject.values and _readable(tensors[name])
+        if name in tensors and name not in subject.values and _readable(tensors[name], subject.checkpoint)
     ]
     if not names:
         return subject
@@ -203,10 +203,11 @@ def _with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
     return replace(subject, values={**subject.values, **stored}, arrays={**subject.arrays, **arrays})
 
 
-def _readable(info: TensorInfo) -> bool:
+def _readable(info: TensorInfo, checkpoint: Checkpoint) -> bool:
     """Whether the values can be decoded and are no more than a norm can have; wrong-shape and stored-dtype say the rest."""
     countable = prod(max(extent, 1) for extent in info.shape) < _LARGEST
-    return readable(info.dtype) and info.nbytes <= _LARGEST and countable
+    known = readable(info.dtype) or info.dtype in checkpoint.dequantizes
+    return known and info.nbytes <= _LARGEST and countable
 
 
 def _unopened(target: str) -> SourceReport:

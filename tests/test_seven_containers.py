@@ -135,3 +135,29 @@ def test_openais_own_index_gives_the_published_gpt2_small(tmp_path):
         124_439_808,
     )
     assert "bit for bit the published values (50 of 50 tensors read)" in [f.message for f in report.findings]
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_a_norm_that_was_quantized_by_accident_is_read_all_the_same_and_fails_by_its_dtype(big, tmp_path):
+    pytest.importorskip("gguf", reason="the gguf package is not installed")
+    facts = {
+        "general.architecture": "gpt2", "gpt2.embedding_length": 32, "gpt2.block_count": 1,
+        "gpt2.attention.layer_norm_epsilon": np.float32(1e-5),
+    }  # fmt: skip
+    kinds = {str: STRING, int: U32, np.float32: F32}
+    bias = np.linspace(-1, 1, 32).astype(">f4" if big else "<f4")
+    scaled = np.float16(0.5).astype(">f2" if big else "<f2").tobytes() + bytes(range(1, 33))  # gains 0.5, 1.0, … 16.0
+    made = [
+        Tensor("output_norm.weight", "Q8_0", (32,), scaled),
+        Tensor("output_norm.bias", "F32", (32,), bias.tobytes()),
+    ]
+    values = [(key, kinds[type(value)], value) for key, value in facts.items()]
+    (tmp_path / "m.gguf").write_bytes(GgufFile(values, made, order=">" if big else "<").whole())
+    (report,) = audit(str(tmp_path / "m.gguf"), Demand())
+    gain = report.norms[-1].tensors[0]
+    assert (gain.dtype, gain.sha256, gain.value_sha256) == ("Q8_0", None, None)
+    assert gain.max == (None if big else 16.0)
+    assert "a quantized norm: leave the norms out of quantization and convert again" in {
+        f.reason for f in report.findings
+    }
+    assert report.verdict.word == "fail"

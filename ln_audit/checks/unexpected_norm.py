@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ln_audit.families.containers import uncovered, view
+from ln_audit.families.containers import view
 from ln_audit.families.sizes import layer_of
 from ln_audit.report import Finding, Rule
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Norm
+    from ln_audit.families.containers import View
 
 RULE = Rule("LN003", "unexpected-norm")
 _MOST_NAMED = 100  # layers beyond the depth that are named; one is enough to fail
@@ -33,22 +34,21 @@ def check(subject: Subject) -> Iterator[Finding]:
     """A failure per layer beyond the config's depth, a warning per bias that the family does not have, else one pass."""
     if subject.family is None or not subject.norms:  # which norms there should be is not known
         return
-    found = [*_beyond(subject), *_biases(subject), *_copies(subject), *_strange(subject)]
+    named = view(subject.checkpoint, subject.family.name)
+    found = [*_beyond(subject, named), *_biases(subject), *_copies(subject), *_strange(subject, named)]
     yield from found
     if not found:
         yield RULE.passed(subject.checkpoint.files[0], "no norm tensor beyond what the model has")
 
 
-def _beyond(subject: Subject) -> Iterator[Finding]:
-    if subject.family is None:
-        return
-    named, count = view(subject.checkpoint, subject.family.name).actual, 0
-    for promise in subject.family.norms:
+def _beyond(subject: Subject, named: View) -> Iterator[Finding]:
+    count = 0
+    for promise in subject.family.norms if subject.family is not None else ():
         if promise.layers is None:
             continue
         depth = len({norm.layer for norm in subject.norms if _of(norm, promise.name)})
         before, _, after = promise.name.partition("{layer}")
-        for own, name in named.items():
+        for own, name in named.actual.items():
             layer = layer_of(own, before, f"{after}.weight")
             if layer is not None and layer >= depth:
                 count += 1
@@ -78,12 +78,12 @@ def _copies(subject: Subject) -> Iterator[Finding]:
                 )
 
 
-def _strange(subject: Subject) -> Iterator[Finding]:
+def _strange(subject: Subject, named: View) -> Iterator[Finding]:
     """A norm's name of another container: this one's loaders refuse the file, or never look at the tensor."""
     if subject.family is None:
         return
     tensors, file = subject.checkpoint.tensors, subject.checkpoint.files[0]
-    for name in uncovered(subject.checkpoint, subject.family.name):
+    for name in named.uncovered:
         slot = name.rpartition("/")[0] in tensors  # what an optimizer keeps beside a parameter
         if len(tensors[name].shape) == 1 and not slot and any(word in name.lower() for word in ("norm", "ln_")):
             told = f"{file}: {name}: expected only names that {subject.checkpoint.format} has for {subject.family.name}"

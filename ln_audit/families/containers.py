@@ -83,6 +83,11 @@ class View:
     names: Names | None = None
     doubled: Mapping[str, Sequence[str]] = field(default_factory=dict)  # further tensors that read as the same name
 
+    @property
+    def uncovered(self) -> list[str]:
+        """Tensors whose names follow none of the container's rules; empty where a container has no rules of its own."""
+        return [name for own, name in self.actual.items() if own.startswith(_UNCOVERED)]
+
     def spelt(self, name: str) -> str:
         """The file's name for one of the family's; for one that is missing, the name it would have."""
         found = self.actual.get(name)
@@ -210,11 +215,6 @@ def missing(checkpoint: Checkpoint, names: Names, keys: Sequence[str]) -> str | 
     """The container's spellings of `keys` when it states none of them; None when it does, or has no such key."""
     wanted, stated = [names.config[key] for key in keys if key in names.config], _declared(checkpoint)
     return None if not wanted or any(key in stated for key in wanted) else " or ".join(wanted)
-
-
-def uncovered(checkpoint: Checkpoint, family: str) -> list[str]:
-    """Tensors whose names follow none of the container's rules; empty where a container has no rules of its own."""
-    return [name for own, name in view(checkpoint, family).actual.items() if own.startswith(_UNCOVERED)]
 
 
 def _declared(checkpoint: Checkpoint) -> Mapping[str, Any]:

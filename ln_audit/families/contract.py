@@ -50,7 +50,7 @@ def contract(family: Family, config: Config | None, checkpoint: Checkpoint, dema
     Raises `FamilyError` when the config's sizes are no sizes.
     """
     names = containers.view(checkpoint, family.name)
-    strange = containers.uncovered(checkpoint, family.name)
+    strange = names.uncovered
     if strange and len(strange) == len(checkpoint.tensors):
         told = f"expected the names that {checkpoint.format} has for {family.name}, found {shown(strange[0])}"
         raise FamilyError(f"{checkpoint.files[0]}: {told}")

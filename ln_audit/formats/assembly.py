@@ -81,6 +81,7 @@ def join(parts: Mapping[str, Checkpoint], index: Index) -> Checkpoint:
         files=(index.file, *parts),
         tensors=MappingProxyType(tensors),
         read=_reader(parts, home),
+        dequantizes=first.dequantizes,
         declared=tuple(dict.fromkeys(fact for part in parts.values() for fact in part.declared)),
         index=ShardIndex(
             file=index.file,

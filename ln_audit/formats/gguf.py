@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit.core import Checkpoint, Declared, Stored
 from ln_audit.errors import UnsupportedError
-from ln_audit.formats import gguf_header, gguf_parts
-from ln_audit.formats.gguf_quants import dequantized
+from ln_audit.formats import gguf_header, gguf_parts, gguf_quants
 from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ def _checkpoint(source: Source, header: Header) -> Checkpoint:
         files=(header.file,),
         tensors=MappingProxyType({name: entry.info(name) for name, entry in header.tensors.items()}),
         read=_reader(source, header),
+        dequantizes=gguf_quants.readable(big_endian=header.byte_order == "big"),
         declared=tuple(Declared(key, value, header.file) for key, value in header.values.items() if value is not None),
     )
 
@@ -78,7 +78,7 @@ def _stored(header: Header, where: str, entry: Entry, data: bytes) -> Stored:
         return Stored(kind.name, entry.shape, _swapped(data, kind.nbytes) if big else data)
     if big:  # some writers swap the scales inside the blocks and some do not; nothing in the file tells which
         raise UnsupportedError(f"{where}: expected plain values in a big-endian file, found {kind.name}")
-    return Stored("F32", entry.shape, dequantized(data, kind, entry.shape, where), exact=False)
+    return Stored("F32", entry.shape, gguf_quants.dequantized(data, kind, entry.shape, where), exact=False)
 
 
 def _swapped(data: bytes, width: int) -> bytes:

@@ -7,6 +7,7 @@ without it.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
     from ln_audit.formats.gguf_types import GgmlType
 
 MAX_ELEMENTS = 16_777_216  # 64 MB of float32; the widest norms have some 50,000
+# What every package since 0.10 dequantizes; a norm of another type is not read.
+DEQUANTIZED = frozenset({
+    "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
+    "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ4_NL", "IQ4_XS",
+})  # fmt: skip
 _EXTRA = 'pip install "ln-audit[gguf]"'
+
+
+def readable(*, big_endian: bool) -> frozenset[str]:
+    """The quantized types whose values can be had here: none without the package, nor in the other byte order."""
+    return DEQUANTIZED if not big_endian and find_spec("gguf") is not None else frozenset()
 
 
 def dequantized(data: bytes, kind: GgmlType, shape: tuple[int, ...], where: str) -> bytes:

@@ -76,7 +76,7 @@ def test_the_hubs_names_are_no_names_of_a_container_that_has_its_own():
     }
     made = container("gguf", shapes, GGUF_FACTS)
     assert contract(load("gpt2"), None, made, Demand())[-1].gain == "output_norm.weight"
-    assert containers.uncovered(made, "gpt2") == ["ln_f.weight", "blk.00.attn_norm.weight"]
+    assert containers.view(made, "gpt2").uncovered == ["ln_f.weight", "blk.00.attn_norm.weight"]
 
 
 def test_names_of_which_a_container_knows_none_are_not_judged():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ln_audit.errors import UnsupportedError
-from ln_audit.formats.gguf_quants import MAX_ELEMENTS, dequantized
+from ln_audit.formats.gguf_quants import DEQUANTIZED, MAX_ELEMENTS, dequantized, readable
 from ln_audit.formats.gguf_types import TYPES
 
 BY_NAME = {kind.name: kind for kind in TYPES.values()}
@@ -82,3 +82,14 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch):
         "f: 'output_norm.weight': Q8_0: expected the gguf package, which dequantizes it, found it is not installed"
     )
     assert error.hint == 'pip install "ln-audit[gguf]"'
+
+
+def test_what_is_promised_to_be_dequantized_is(monkeypatch):
+    needs_gguf()
+    for name in DEQUANTIZED:
+        kind = BY_NAME[name]
+        assert len(dequantized(bytes(kind.nbytes), kind, (kind.block,), "f: 'a'")) == 4 * kind.block
+    assert readable(big_endian=False) == DEQUANTIZED
+    assert readable(big_endian=True) == frozenset()
+    monkeypatch.setattr("ln_audit.formats.gguf_quants.find_spec", lambda name: None)
+    assert readable(big_endian=False) == frozenset()
