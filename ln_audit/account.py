@@ -115,7 +115,7 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
     compared = {Path(comparison.recording).name for comparison in subject.comparisons}
     for name in subject.checkpoint.beside if source.kind != "sample" else ():
         if name not in compared:
-            yield f"{name}: not read: a loader takes {subject.checkpoint.files[0]}"
+            yield f"{name}: not read: {subject.checkpoint.files[0]} was taken"
     unknown = sorted({info.dtype for info in subject.checkpoint.tensors.values()} - set(DTYPES))
     if unknown and subject.checkpoint.format == "safetensors":
         yield f"tensors of unknown dtype ({', '.join(unknown[:4])}): older readers refuse the file"

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,3 +95,9 @@ def test_of_an_unknown_family_the_other_norms_are_named_as_not_looked_at():
     made = subject(tensors, norm(), family=None)
     (told,) = [line for line in account.not_checked(made, Source()) if "may be a norm" in line]  # type: ignore[arg-type]
     assert told == "what else may be a norm: post_norm.weight [4]: not looked at, the family is unknown"
+
+
+def test_what_lies_beside_the_file_that_was_taken_is_named():
+    made = subject(WHOLE, norm())
+    made = replace(made, checkpoint=replace(made.checkpoint, beside=("pytorch_model.bin",)))
+    assert "pytorch_model.bin: not read: model.safetensors was taken" in list(account.not_checked(made, Source()))  # type: ignore[arg-type]

@@ -59,3 +59,10 @@ def test_opening_a_folder_imports_neither_the_hub_client_nor_tls(tmp_path):
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env={"PYTHONPATH": root})
     assert done.stdout == "[]\n"
+
+
+def test_a_folder_of_the_targets_name_is_taken_before_the_hubs_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert open_source("gpt2", Settings(offline=True)).kind == "hub"
+    (tmp_path / "gpt2").mkdir()
+    assert open_source("gpt2", Settings(offline=True)).kind == "local"
