@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from ln_audit import checks
-from ln_audit.reports.wording import printable
+from ln_audit.printable import one_line
 from ln_audit.worked_token import text
 
 
@@ -23,4 +23,4 @@ def overview() -> str:
 
 def summary(check: checks.Check) -> str:
     """The first sentence of a rule's document."""
-    return printable(inspect.cleandoc(check.__doc__ or "").split("\n\n")[0].replace("\n", " "))
+    return one_line(inspect.cleandoc(check.__doc__ or "").split("\n\n")[0].replace("\n", " "))

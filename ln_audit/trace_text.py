@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ln_audit.reports.wording import count, printable
+from ln_audit.printable import one_line
+from ln_audit.reports.wording import count
 from ln_audit.trace import OUTLIER_RATIO
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ def render(trace: Trace) -> str:
     extent = f"{count(trace.before.positions, 'position')}, {count(trace.width, 'channel')}"
     return "\n".join(
         [
-            f"{printable(trace.recording)}: {extent}",
+            f"{one_line(trace.recording)}: {extent}",
             *_drawn("residual stream, mean L2 norm per position", trace.stream, longest),
-            *_drawn(f"the norm {printable(trace.norm)}".rstrip(), (trace.before, trace.after), longest),
+            *_drawn(f"the norm {one_line(trace.norm)}".rstrip(), (trace.before, trace.after), longest),
             *_outlier_lines(trace),
             *_facts(trace),
         ]

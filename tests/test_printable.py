@@ -9,7 +9,14 @@ from ln_audit.report import Rule
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("ln_f", "ln_f"), ("a\nb", "a\\nb"), ("\x1b[31m", "\\x1b[31m"), ("\ud800", "\\ud800"), ("→ ✓ é", "→ ✓ é")],
+    [
+        ("ln_f", "ln_f"),
+        ("a\nb", "a\\nb"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("\ud800", "\\ud800"),
+        ("→ ✓ é", "→ ✓ é"),
+        ("\u202e", "\\u202e"),
+    ],
 )
 def test_one_line(text, shown):
     assert one_line(text) == shown

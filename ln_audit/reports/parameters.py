@@ -11,8 +11,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from ln_audit.printable import one_line
 from ln_audit.reports.text import write
-from ln_audit.reports.wording import count, printable
+from ln_audit.reports.wording import count, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def _accounting(report: Report) -> Iterator[str]:
             yield ""
     others = [entry for entry in report.norms if entry.norm.role != "final"]
     if others:
-        width = max(len(printable(entry.norm.name)) for entry in report.norms)
+        width = max(len(one_line(entry.norm.name)) for entry in report.norms)
         yield f"{'norm':<{width}}  {'parameters':>10}  {'gain mean':>10} {'std':>9}  {'bias mean':>10} {'std':>9}"
         yield from (_row(entry, width) for entry in report.norms)
         yield ""
@@ -47,9 +48,9 @@ def _accounting(report: Report) -> Iterator[str]:
 
 def _table(entry: NormReport) -> Iterator[str]:
     norm = entry.norm
-    yield f"{printable(norm.name)}   {norm.kind}, {norm.width or '?'} wide, epsilon {norm.eps!r} ({printable(norm.eps_source)})"
+    yield one_line(f"{norm.name}   {facts(norm)}")
     for tensor in entry.tensors:
-        yield f"  learned {tensor.role:<14} {prod(tensor.shape):>9,}   {printable(tensor.name)}  {tensor.dtype}"
+        yield f"  learned {tensor.role:<14} {prod(tensor.shape):>9,}   {one_line(tensor.name)}  {tensor.dtype}"
     yield f"  {'per-instance total':<22} {entry.parameters:>9,}   counted from checkpoint tensors"
     for tensor in entry.tensors:
         yield from _statistics(tensor)
@@ -80,7 +81,7 @@ def _row(entry: NormReport, width: int) -> str:
             cells += f"  {'–':>10} {'–':>9}"
         else:
             cells += f"  {tensor.mean:>10.5f} {tensor.std:>9.5f}"
-    return f"{printable(entry.norm.name):<{width}}  {entry.parameters:>10,}{cells}"
+    return f"{one_line(entry.norm.name):<{width}}  {entry.parameters:>10,}{cells}"
 
 
 def _totals(report: Report) -> Iterator[str]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from ln_audit.formats.shown import number
-from ln_audit.reports.wording import count, printable, size
+from ln_audit.printable import one_line
+from ln_audit.reports.wording import count, facts, size
 from ln_audit.resolving_power import summary as resolving_power
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def write(run: Run, *, quiet: bool, verbose: bool) -> str:
     for report in run.reports:
         lines += [*_report(report, quiet=quiet, verbose=verbose), ""]
     if run.error is not None:
-        lines += [f"ERROR  {printable(run.error.message)}", *_hint(run.error), ""]
+        lines += [f"ERROR  {one_line(run.error.message)}", *_hint(run.error), ""]
     if len(run.reports) > 1:
         verdicts = [report.verdict.word for report in run.reports]
         told = ", ".join(
@@ -52,13 +52,13 @@ def write(run: Run, *, quiet: bool, verbose: bool) -> str:
 def _report(report: Report, *, quiet: bool, verbose: bool) -> Iterator[str]:
     warnings = sum(finding.status == "warn" for finding in report.findings)
     also = f", {count(warnings, 'warning')}" if warnings and report.verdict.word == "pass" else ""
-    yield f"{report.verdict.word.upper()}{also}  {printable(_title(report))}"
+    yield f"{report.verdict.word.upper()}{also}  {one_line(_title(report))}"
     if report.error is not None:
-        yield f"  {printable(report.error.message)}"
+        yield f"  {one_line(report.error.message)}"
         yield from _hint(report.error)
     most = len(report.findings) if verbose else _MOST
     if not quiet:
-        yield from (f"  {label:<12} {printable(text)}" for label, text in _facts(report))
+        yield from (f"  {label:<12} {one_line(text)}" for label, text in _facts(report))
     yield from _section("failed", report.findings, "fail", most)
     if quiet:
         yield from _undecided([finding for finding in report.findings if finding.required])
@@ -81,8 +81,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     for entry in [entry for entry in report.norms if entry.norm.role == "final"][:4]:
         norm = entry.norm
         offset = "" if norm.weight_offset == 0 else f", gain = stored + {norm.weight_offset:g}"
-        epsilon = "epsilon unknown" if norm.eps is None else f"epsilon {number(norm.eps)} ({norm.eps_source})"
-        yield "final norm", f"{norm.name}: {norm.kind}, {norm.width or '?'} wide, {epsilon}{offset}"
+        yield "final norm", f"{norm.name}: {facts(norm)}{offset}"
         parts = [f"{tensor.role} {prod(tensor.shape):,}" for tensor in entry.tensors]
         yield "", f"{' + '.join(parts) or 'nothing'} = {entry.parameters:,} parameters, counted from checkpoint tensors"
     counted = report.parameters
@@ -130,10 +129,10 @@ def _section(title: str, findings: Sequence[Finding], status: str, most: int) ->
     for rule in dict.fromkeys(finding.rule for finding in chosen):
         of_rule = [finding for finding in chosen if finding.rule == rule]
         for finding in of_rule[:most]:
-            subject = f"{printable(finding.subject)}: " if status == "pass" else ""
-            yield f"    {_MARKS[status]} {rule} {finding.name}: {subject}{printable(finding.message)}"
+            subject = f"{one_line(finding.subject)}: " if status == "pass" else ""
+            yield f"    {_MARKS[status]} {rule} {finding.name}: {subject}{one_line(finding.message)}"
             if finding.reason:
-                yield f"      {printable(finding.reason)}"
+                yield f"      {one_line(finding.reason)}"
         if len(of_rule) > most:
             yield f"    {_MARKS[status]} {rule} {of_rule[0].name}: and {len(of_rule) - most:,} more"
 
@@ -147,7 +146,7 @@ def _passed(report: Report) -> Iterator[str]:
         of_rule = [finding for finding in passed if finding.rule == rule]
         told = list(dict.fromkeys(finding.message for finding in of_rule))
         times = f" ({len(of_rule)}×)" if len(of_rule) > 1 else ""
-        yield f"    ✓ {rule} {of_rule[0].name}{times}: {printable('; '.join(told[:2]) + ('; …' if len(told) > 2 else ''))}"
+        yield f"    ✓ {rule} {of_rule[0].name}{times}: {one_line('; '.join(told[:2]) + ('; …' if len(told) > 2 else ''))}"
 
 
 def _not_checked(report: Report) -> Iterator[str]:
@@ -157,7 +156,7 @@ def _not_checked(report: Report) -> Iterator[str]:
     yield "  not checked"
     yield from _undecided(skipped)
     for line in report.not_checked[: 4 * _MOST]:
-        yield f"    – {printable(line)}"
+        yield f"    – {one_line(line)}"
 
 
 def _undecided(skipped: Sequence[Finding]) -> Iterator[str]:
@@ -168,10 +167,10 @@ def _undecided(skipped: Sequence[Finding]) -> Iterator[str]:
         )
         for finding in of_rule[:_MOST_SKIPS]:
             must = " (the verdict depends on it)" if finding.required else ""
-            yield f"    – {rule} {finding.name}: {printable(finding.subject)}: {printable(finding.reason)}{must}"
+            yield f"    – {rule} {finding.name}: {one_line(finding.subject)}: {one_line(finding.reason)}{must}"
         if len(of_rule) > _MOST_SKIPS:
             yield f"    – {rule} {of_rule[0].name}: and {len(of_rule) - _MOST_SKIPS:,} more, see --format json"
 
 
 def _hint(failure: Failure) -> list[str]:
-    return [f"  → {printable(failure.hint)}"] if failure.hint else []
+    return [f"  → {one_line(failure.hint)}"] if failure.hint else []

@@ -1,11 +1,19 @@
-"""How numbers and foreign text are written in outputs for people."""
+"""How numbers, and what is known of a norm, are written in outputs for people."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
-def printable(text: str) -> str:
-    """Text from a checkpoint made harmless for a terminal: control characters and escapes are shown, not obeyed."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+from ln_audit.formats.shown import number
+
+if TYPE_CHECKING:
+    from ln_audit.core import Norm
+
+
+def facts(norm: Norm) -> str:
+    """layer_norm, 768 wide, epsilon 1e-05 (config.json: layer_norm_epsilon)."""
+    epsilon = "epsilon unknown" if norm.eps is None else f"epsilon {number(norm.eps)} ({norm.eps_source})"
+    return f"{norm.kind}, {norm.width or '?'} wide, {epsilon}"
 
 
 def size(count: int) -> str:
@@ -18,6 +26,6 @@ def size(count: int) -> str:
     return f"{amount:.1f} TB"
 
 
-def count(number: int, noun: str) -> str:
+def count(items: int, noun: str) -> str:
     """1 request, 2 requests."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{items:,} {noun}" if items == 1 else f"{items:,} {noun}s"

@@ -1,8 +1,9 @@
-"""Numbers and foreign text as people read them."""
+"""Numbers, and what is known of a norm, as people read them."""
 
 import pytest
 
-from ln_audit.reports.wording import count, printable, size
+from ln_audit.reports.wording import count, facts, size
+from tests.checks.subject_builder import norm
 
 
 @pytest.mark.parametrize(
@@ -25,14 +26,8 @@ def test_counts():
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("ln_f.weight é", "ln_f.weight é"),
-        ("\x1b[31m", "\\x1b[31m"),
-        ("a\nb", "a\\nb"),
-        ("\ud800", "\\ud800"),
-        ("\u202e", "\\u202e"),
-    ],
+    ("eps", "told"),
+    [(9.999999747378752e-06, "epsilon 1e-05 (m.gguf: eps)"), (None, "epsilon unknown")],
 )
-def test_control_characters_are_shown_not_obeyed(text, shown):
-    assert printable(text) == shown
+def test_what_is_known_of_a_norm(eps, told):
+    assert facts(norm(eps=eps, eps_source="m.gguf: eps")) == f"layer_norm, 4 wide, {told}"
