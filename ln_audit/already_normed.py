@@ -16,6 +16,8 @@ def already_normed(rows: Rows, parameters: NormParameters) -> bool:
     """Whether (before − bias)/gain has mean 0 (LayerNorm) and mean square 1 in every row looked at.
 
     In transformers the last of `hidden_states` is such a state: giving it to the final norm again is consistent, and wrong.
+    `diagnosis.no_norm.carries_the_norm` asks the same of rows that failed, and is content with a mean square between 1/2
+    and 1; here a pass is doubted, of an RMSNorm by its mean square alone, so that has to be 1.
     """
     import numpy as np
 

@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from ln_audit.testing import ArrayRows as ArrayRows  # noqa: PLC0414 - for the tests that make their rows here
+
 F32 = np.float32
 BF16 = np.dtype(ml_dtypes.bfloat16)
 F16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 KINDS_OF_ROWS = ("plain", "outliers", "mean of 100 sigma", "1e-3", "constant", "one-hot")
-
-
-@dataclass(frozen=True)
-class ArrayRows:
-    """Two arrays in memory as `core.Rows`."""
-
-    before: np.ndarray[Any, Any]
-    after: np.ndarray[Any, Any]
-
-    @property
-    def width(self) -> int:
-        return int(self.before.shape[-1])
-
-    @property
-    def positions(self) -> int:
-        return int(np.prod(self.before.shape[:-1], dtype=int))
-
-    @property
-    def before_dtype(self) -> str:
-        return str(self.before.dtype)
-
-    @property
-    def after_dtype(self) -> str:
-        return str(self.after.dtype)
-
-    @property
-    def leading(self) -> tuple[int, ...]:
-        return self.before.shape[:-1]
-
-    def blocks(self, rows: int):
-        before, after = (side.reshape(-1, self.width) for side in (self.before, self.after))
-        for at in range(0, len(before), rows):
-            yield before[at : at + rows], after[at : at + rows]
 
 
 def rows_of(kind: str, d: int, n: int = 32) -> np.ndarray[Any, Any]:
