@@ -146,6 +146,8 @@ def _contradiction(norm: Norm, site: NormSite, subject: Subject) -> tuple[str, o
 
 def _doubt(norm: Norm, site: NormSite, subject: Subject) -> str:
     """Why it cannot be told that the node is this norm; empty where it can."""
+    if site.eps is None:
+        return f"its epsilon could not be worked out ({site.eps_where})"
     if site.axis is None:
         return "its axis counts from the front, and the rank of its input is not written: is it the last?"
     if norm.bias in subject.checkpoint.tensors and site.bias is None:

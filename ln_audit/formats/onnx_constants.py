@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ln_audit.formats.dtypes import numpy_dtype, readable
 from ln_audit.formats.onnx_tensor import DATA_TYPES
+from ln_audit.formats.shown import shortest as decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,9 +142,5 @@ def shortest(value: Any) -> float:
     """The decimal with the fewest digits that rounds to this number of its dtype: float32's 1e-5 is written 1e-05."""
     import numpy as np
 
-    exact, dtype = float(value), np.asarray(value).dtype
-    for digits in range(17):
-        near = float(f"{exact:.{digits}e}")
-        if float(np.asarray(near).astype(dtype)) == exact:
-            return near
-    return exact
+    dtype = np.asarray(value).dtype
+    return decimal(float(value), lambda near: float(np.asarray(near).astype(dtype)))

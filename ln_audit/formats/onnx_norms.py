@@ -95,6 +95,8 @@ def _epsilon(node: Node, operator: Operator) -> tuple[float | None, str]:
     label = f"{node.op} node {shown(node.label)}"
     if isinstance(written, float):
         return shortest(np.float32(written)), f"epsilon of {label}"
+    if written is not None:
+        return None, f"epsilon of {label}, which is no float"
     default = _standard(node.op) if operator.eps is None else operator.eps
     return default, f"{label} without an epsilon attribute, which means the operator's default"
 

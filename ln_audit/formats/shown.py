@@ -1,8 +1,14 @@
 """Values from a file as a message may show them."""
 
+from __future__ import annotations
+
 import contextlib
 import struct
 from reprlib import Repr
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Hostile names are megabytes long and hostile arrays a thousand deep: repr itself would fail on those.
 _REPR = Repr()
@@ -14,15 +20,20 @@ def shown(value: object) -> str:
     return _REPR.repr(value).encode("ascii", "backslashreplace").decode()
 
 
-def number(value: float) -> str:
-    """A number as people write it: the shortest that is the same in the precision it has.
+def shortest(exact: float, rounded: Callable[[float], float]) -> float:
+    """The decimal with the fewest digits that `rounded` makes this number of: as float32, 1e-05 is 9.999999747378752e-06."""
+    decimals = (float(f"{exact:.{digits}e}") for digits in range(17))
+    return next((near for near in decimals if rounded(near) == exact), exact)
 
-    GGUF and ONNX keep epsilon as float32, and 1e-05 comes back from there as 9.999999747378752e-06.
-    """
+
+def number(value: float) -> str:
+    """A number as people write it: GGUF and ONNX keep epsilon as float32, and it is shown as it was written there."""
     with contextlib.suppress(OverflowError):  # beyond float32
-        single = struct.pack("<f", value)
-        if struct.unpack("<f", single)[0] == value:
-            written = (f"{value:.{digits}g}" for digits in range(1, 10))
-            text = next(text for text in written if struct.pack("<f", float(text)) == single)
-            return repr(float(text))
+        if _single(value) == value:
+            return repr(shortest(value, _single))
     return repr(value)
+
+
+def _single(value: float) -> float:
+    rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return rounded

@@ -237,3 +237,13 @@ def test_a_bias_that_the_family_does_not_have_must_be_zeros(value, status):
     checkpoint = onnx_format.read_checkpoint(MemorySource({"m.onnx": proto.SerializeToString()}), "m.onnx")
     (finding,) = wrong_convention.check(subject({}, norm(bias=None), checkpoint=checkpoint))
     assert finding.status == status
+
+
+def test_an_epsilon_that_is_no_float_is_not_taken_for_the_default(tmp_path):
+    nodes = chain()
+    nodes[2].attribute.append(helper.make_attribute("epsilon", 1))
+    assert said(tmp_path, model(nodes, tensors())) == (
+        "incomplete",
+        [("skip", ("node '/ln_f/LayerNormalization': its epsilon could not be worked out (model.onnx: epsilon of "
+          "LayerNormalization node '/ln_f/LayerNormalization', which is no float)"))],
+    )  # fmt: skip
