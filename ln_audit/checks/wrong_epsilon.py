@@ -14,12 +14,11 @@ How to mend: write the value that the model was trained with into the config, an
 from __future__ import annotations
 
 import math
-import struct
 from typing import TYPE_CHECKING
 
 from ln_audit.core import Norm, Place
 from ln_audit.families.containers import missing_epsilon
-from ln_audit.formats.shown import number
+from ln_audit.formats.shown import float32, number
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
@@ -117,13 +116,6 @@ def _recorded(subject: Subject, norms: Sequence[Norm]) -> Iterator[Place]:
 def _different(places: Sequence[Place]) -> tuple[Place, Place] | None:
     """The first place and the first that differs from it after rounding to float32, the precision containers keep."""
     for place in places[1:]:
-        if _float32(place.value) != _float32(places[0].value):
+        if float32(place.value) != float32(places[0].value):
             return places[0], place
     return None
-
-
-def _float32(value: float) -> float:
-    try:
-        return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    except OverflowError:
-        return math.inf

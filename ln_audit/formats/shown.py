@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import struct
+from math import inf
 from reprlib import Repr
 from typing import TYPE_CHECKING
 
@@ -28,12 +28,13 @@ def shortest(exact: float, rounded: Callable[[float], float]) -> float:
 
 def number(value: float) -> str:
     """A number as people write it: GGUF and ONNX keep epsilon as float32, and it is shown as it was written there."""
-    with contextlib.suppress(OverflowError):  # beyond float32
-        if _single(value) == value:
-            return repr(shortest(value, _single))
-    return repr(value)
+    return repr(shortest(value, float32) if float32(value) == value else value)
 
 
-def _single(value: float) -> float:
-    rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+def float32(value: float) -> float:
+    """The number as float32 holds it, the precision that containers keep; infinite beyond it."""
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return inf
     return rounded
