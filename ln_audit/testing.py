@@ -133,9 +133,9 @@ class ArrayRows:
 
     def blocks(self, rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
         """Blocks of at most `rows` rows, before and after, each [n, width]."""
-        flat = [array.reshape(-1, self.width) for array in (self.before, self.after)]
-        for start in range(0, self.positions, rows):
-            yield flat[0][start : start + rows], flat[1][start : start + rows]
+        before, after = (array.reshape(-1, self.width) for array in (self.before, self.after))
+        for start in range(0, len(before), rows):
+            yield before[start : start + rows], after[start : start + rows]
 
 
 def _last(values: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
