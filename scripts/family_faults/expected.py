@@ -1,0 +1,118 @@
+"""How a fault has to be seen, as data, and what a report makes of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ln_audit.comparison import Comparison
+    from ln_audit.report import Finding, Report
+
+Way = Literal["fails by", "warns by", "cannot be seen without the source", "passes"]
+# What became of one fault in one audit, the best first. The last three are what must not be.
+OUTCOMES = ("passes", "named", "warned", "cannot tell", "not seen", "other cause", "false alarm", "missed")
+BAD = ("other cause", "false alarm", "missed")
+_LONGEST = 240  # characters of a message that is kept
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One right answer. `explained` is what a cause that the diagnosis names has to match; `hidden` are the hypotheses by
+    which the resolving power may say that these rows do not show the fault, and then it is "cannot tell" and no miss.
+    """
+
+    way: Way
+    rule: str = ""
+    subject: str = "{norm}"
+    says: str = ""
+    explained: str = ""
+    hidden: tuple[str, ...] = ()
+    reason: str = ""
+    otherwise: Expected | None = None  # another answer that is as right
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one fault in one audit, and what ln-audit said."""
+
+    word: str
+    message: str = ""
+
+
+def judged(expected: Expected, report: Report, norm: str) -> Outcome:
+    """The outcome of an audit of a fault that struck `norm`."""
+    if expected.way == "passes":
+        return _healthy(report)
+    if expected.way == "cannot be seen without the source":
+        return _unseen(report, norm)
+    status = "fail" if expected.way == "fails by" else "warn"
+    found = [
+        each
+        for each in report.findings
+        if (each.rule, each.status) == (expected.rule, status)
+        and re.match(expected.subject.format(norm=re.escape(norm)), each.subject)
+        and expected.says in each.message
+    ]
+    if found and (status == "warn" or report.verdict.word == "fail"):
+        return _named(expected, report, norm, found)
+    if expected.otherwise is not None:
+        return judged(expected.otherwise, report, norm)
+    return _otherwise(expected, report, norm)
+
+
+def _healthy(report: Report) -> Outcome:
+    loud = [each for each in report.findings if each.status in ("fail", "warn")]
+    loud = loud or [each for each in report.findings if each.status == "skip" and each.required]
+    if report.verdict.word == "pass" and not loud:
+        return Outcome("passes")
+    return Outcome("false alarm", _said(report, loud))
+
+
+def _unseen(report: Report, norm: str) -> Outcome:
+    """Nothing shows it; all that counts is that nobody says to have seen that the norm is right."""
+    claimed = [each for each in report.findings if each.status == "pass" and each.rule.startswith("LN2")
+               and each.subject.startswith(f"{norm} against ")]  # fmt: skip
+    if report.verdict.word == "fail":
+        return Outcome("named", _said(report, [each for each in report.findings if each.status == "fail"]))
+    return Outcome("missed", _said(report, claimed)) if claimed else Outcome("not seen")
+
+
+def _named(expected: Expected, report: Report, norm: str, found: list[Finding]) -> Outcome:
+    """Seen by the right rule; of a number it has to be the right cause too."""
+    if not expected.explained:
+        return Outcome("warned" if expected.way == "warns by" else "named", found[0].message[:_LONGEST])
+    causes = [cause.name for each in _of(report, norm) for cause in each.explained_by]
+    if any(re.match(expected.explained, cause) for cause in causes):
+        return Outcome("named", causes[0][:_LONGEST])
+    return Outcome("other cause", "; ".join(causes)[:_LONGEST] or found[0].message[:_LONGEST])
+
+
+def _otherwise(expected: Expected, report: Report, norm: str) -> Outcome:
+    """Not failed as it should have: either it is said that these rows cannot tell, or it was missed."""
+    for each in _of(report, norm):
+        hidden = {str(entry["hypothesis"]) for entry in each.cannot_tell} & set(expected.hidden)
+        if each.status == "pass" and hidden and report.verdict.word == "pass":
+            return Outcome("cannot tell", f"passes, and says that it cannot tell: {', '.join(sorted(hidden))}")
+        if each.status == "skip" and each.finding == "summation-order":
+            return Outcome("cannot tell", each.message[:_LONGEST])
+    loud = [
+        each for each in report.findings if each.status in ("fail", "warn") or (each.status == "skip" and each.required)
+    ]
+    return Outcome("missed", _said(report, loud))
+
+
+def _of(report: Report, norm: str) -> list[Comparison]:
+    return [each for each in report.comparisons if each.norm == norm]
+
+
+def _said(report: Report, findings: list[Finding]) -> str:
+    """The verdict, and the findings that stand behind it."""
+    if report.error is not None:
+        return f"{report.verdict.word}: {report.error.message}"[:_LONGEST]
+    told = [
+        f"{each.rule} {each.status} {each.subject}: {each.message if each.status != 'skip' else each.reason}"
+        for each in findings
+    ]
+    return "; ".join([report.verdict.word, *told[:3]])[:_LONGEST]

@@ -1,0 +1,101 @@
+"""One fault in one model: planted, audited with every kind of recording, judged."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ln_audit.audit import audit
+from ln_audit.demand import Demand
+from scripts.family_faults.case import Case, NotHereError, UnseeableError
+from scripts.family_faults.expected import Expected, judged
+from scripts.family_faults.planting import Planted, write_model, write_recording
+from scripts.family_faults.registry import NONE, Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scripts.family_faults.recorded import RecordedNorm
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one fault, in one norm, with one kind of recording. `word` "not here": `message` says why."""
+
+    norm: str
+    recording: str
+    word: str
+    message: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in the results."""
+        return asdict(self)
+
+
+def trials(case: Case, fault: Fault) -> Iterator[Trial]:
+    """Every trial of one fault; at least one, which says why where the model cannot have it."""
+    struck = {norm.name: norm for norm in _struck(case, fault)}.values()
+    if not struck:
+        yield Trial("", "", "not here", "no such norm")
+    for norm in struck:
+        yield from _trials(case, fault, norm)
+
+
+def _struck(case: Case, fault: Fault) -> Iterator[RecordedNorm]:
+    for which in fault.strikes:
+        if which == "each pattern":
+            yield from case.one_of_each()
+        elif which == "all judged":
+            yield from (norm for norm in case.model.norms if norm.judged)
+        else:
+            norm = case.final if which == "final" else case.block
+            if norm is not None:
+                yield norm
+
+
+def _trials(case: Case, fault: Fault, norm: RecordedNorm) -> Iterator[Trial]:
+    told = norm if fault.recorded == "struck" else case.final
+    try:
+        planted = fault.plant(case, norm)
+    except NotHereError as reason:
+        yield Trial(norm.name, "", "not here", str(reason))
+        return
+    except UnseeableError as reason:
+        yield Trial(norm.name, "", "not seen", str(reason))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        write_model(case.model, planted, place / "model")
+        for kind, expected in fault.expected.items():
+            lacks = None if kind == NONE else _unrecorded(told, kind.split(maxsplit=1)[0])
+            if lacks is not None or told is None:
+                yield Trial(norm.name, kind, "not here", lacks or "")
+            else:
+                yield _trial(case, expected, norm, told, planted, kind, place)
+
+
+def _unrecorded(norm: RecordedNorm | None, dtype: str) -> str | None:
+    """Why there is no recording to give; None where there is one."""
+    if norm is None:
+        return "no final norm"
+    if norm.kind is None:
+        return "its run shows no norm over the last axis"
+    return None if dtype in norm.rows else f"not run in {dtype}"
+
+
+def _trial(
+    case: Case, expected: Expected, norm: RecordedNorm, told: RecordedNorm, planted: Planted, kind: str, place: Path
+) -> Trial:
+    demand = Demand()
+    if kind != NONE:
+        recording = place / f"{kind}.safetensors"
+        write_recording(case.model, planted.recorded or told, planted, kind, recording)
+        demand = Demand(recordings=(str(recording),), norm=told.name if told.name in case.named else None)
+    try:
+        report, *_ = audit(str(place / "model"), demand)
+    except Exception as error:  # noqa: BLE001  # a crash is the worst of misses
+        return Trial(norm.name, kind, "missed", f"{type(error).__name__}: {error}"[:240])
+    outcome = judged(expected, report, norm.name)
+    return Trial(norm.name, kind, outcome.word, outcome.message.replace(f"{place}/", ""))
