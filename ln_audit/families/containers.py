@@ -1,191 +1,183 @@
 """How a container spells the names that a family promises, and where it keeps what config.json would say.
 
-A container's names are turned into the family's own once; everything behind works on those. The tables are
-`data/names/<format>.toml`; a format without a table spells names as the Hub does.
+A container's names are turned into the family's own once; everything behind works on those. The tables are in `data/names`,
+see `names_table.py`; a checkpoint of which no table speaks spells names as the Hub does.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
-from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ln_audit.families import layouts
+from ln_audit.families.names_table import container, index, of_architecture
 from ln_audit.formats.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ln_audit.core import Checkpoint
+    from ln_audit.families.names_table import Container, Layout, Names
 
-_DATA = Path(__file__).with_name("data") / "names"
 _UNCOVERED = "?"  # before a name that no rule of the container covers
-_LAYER = r"(?P<layer>0|[1-9][0-9]{0,6})"
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """One family's names in a container: modules (with `{layer}`), leaves, and whole tensor names that follow no rule."""
-
-    modules: Mapping[str, str] = field(default_factory=dict)  # the family's → the container's
-    leaves: Mapping[str, str] = field(default_factory=dict)
-    whole: Mapping[str, str] = field(default_factory=dict)
-    config: Mapping[str, str] = field(default_factory=dict)  # config.json's key → the container's
-    weight_offset: float | None = None  # where the container stores another convention than the Hub's files
-
-
-@dataclass(frozen=True, slots=True)
-class Container:
-    """What one format's table says. `defaults`: whether its loaders take a default where a key is missing."""
-
-    format: str
-    families: Mapping[str, Names]
-    architecture_key: str | None = None
-    architectures: Mapping[str, str] = field(default_factory=dict)
-    defaults: bool = True
-    epsilon_keys: tuple[str, ...] = ()
-    separators: tuple[str, ...] = ()
-    roots: tuple[str, ...] = ()
-    leaves: Mapping[str, str] = field(default_factory=dict)
-
-
-@lru_cache(maxsize=8)
-def container(format_: str) -> Container | None:
-    """The table of a format, None where names are the Hub's."""
-    path = _DATA / f"{'npz' if format_ == 'npy' else format_}.toml"  # an unpacked archive
-    if not path.exists():
-        return None
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
-    families = {
-        name: Names(rows.get("names", {}), rows.get("leaves", {}), rows.get("whole", {}), rows.get("config", {}), rows.get("weight_offset"))
-        for name, rows in table.get("families", {}).items()
-    }  # fmt: skip
-    return Container(
-        table["format"],
-        families,
-        table.get("architecture_key"),
-        table.get("architectures", {}),
-        table.get("defaults", True),
-        tuple(table.get("epsilon_keys", ())),
-        tuple(table.get("separators", ())),
-        tuple(table.get("containers", ())),
-        table.get("leaves", {}),
-    )
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A checkpoint's tensors under the family's own names, and the way back to those of the file."""
+    """A checkpoint's tensors under the family's own names, and the way back to those of the file.
+
+    `offset_unknown`: whether a gain that the family stores without its 1 still is so here; nothing in such a file says it.
+    """
 
     actual: Mapping[str, str]  # the family's name → the file's; what no rule covers stands behind a `?`
     names: Names | None = None
     doubled: Mapping[str, Sequence[str]] = field(default_factory=dict)  # further tensors that read as the same name
+    offset_unknown: bool = False
+    layout: str | None = None  # the release whose names these are, where it is not the Hub's
 
     @property
     def uncovered(self) -> list[str]:
         """Tensors whose names follow none of the container's rules; empty where a container has no rules of its own."""
-        return [name for own, name in self.actual.items() if own.startswith(_UNCOVERED)]
+        return [] if self.names is None else [name for own, name in self.actual.items() if own.startswith(_UNCOVERED)]
 
     def spelt(self, name: str) -> str:
         """The file's name for one of the family's; for one that is missing, the name it would have."""
         found = self.actual.get(name)
-        return found if found is not None else _to_container(name, self.names) if self.names is not None else name
+        if found is not None or self.names is None:
+            return name if found is None else found
+        return self.names.theirs(name) or name
+
+
+class _Same(Mapping[str, str]):
+    """Names that are what they are: no copy of them for each family that is tried."""
+
+    def __init__(self, names: Mapping[str, object]) -> None:
+        self._names = names
+
+    def __getitem__(self, name: str) -> str:
+        if name in self._names:
+            return name
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def view(checkpoint: Checkpoint, family: str | None) -> View:
     """The checkpoint as the family names it. A loader does not look for a name that no rule covers, and nor do we."""
     table = container(checkpoint.format)
-    if table is None:
-        return View({name: name for name in checkpoint.tensors})
-    names = None if family is None else table.families.get(family)
+    layout = layouts.find(checkpoint) if table is None or table.plain is not None else None
+    told = layout or table
+    if told is None:
+        return View(_Same(checkpoint.tensors))
+    names = _names(checkpoint, table, layout, family)
+    called = None if layout is None else layout.name
+    if names is not None:
+        actual, doubled = _renamed(checkpoint, names.ours)
+        stated = _declared(checkpoint)
+        there = {ours: theirs for ours, theirs in names.optional.items() if theirs in stated}
+        names = replace(names, config={**names.config, **there}) if there else names
+        return View(actual, names, doubled, told.offset_unknown, called)
+    if told.plain is None:
+        return View(_Same(checkpoint.tensors), None, {}, told.offset_unknown, called)
+    actual, doubled = _renamed(checkpoint, told.plain)
+    return View(actual, None, doubled, told.offset_unknown, called)
+
+
+def _renamed(
+    checkpoint: Checkpoint, rename: Callable[[str], str | None]
+) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
     actual: dict[str, str] = {}
     doubled: dict[str, list[str]] = {}
     for name in checkpoint.tensors:
-        own = _from_container(name, names) if names is not None else _plain(name, table)
+        own = rename(name) or f"{_UNCOVERED}{name}"
         if actual.setdefault(own, name) != name:
             doubled.setdefault(own, []).append(name)
-    return View(actual, names, doubled)
+    return actual, doubled
 
 
-def _plain(name: str, table: Container) -> str:
-    """A name without the container's root, its separators and its leaf names."""
-    for root in table.roots:
-        name = name.removeprefix(root)
-    for separator in table.separators:
-        name = name.replace(separator, ".")
-    stem, dot, leaf = name.rpartition(".")
-    back = {theirs: ours for ours, theirs in table.leaves.items()}
-    return f"{stem}{dot}{back.get(leaf, leaf)}"
+def _names(checkpoint: Checkpoint, table: Container | None, layout: Layout | None, family: str | None) -> Names | None:
+    """The family's names in this container: in the layout it has, by the architecture it states, else by its format."""
+    if family is None:
+        return None
+    if layout is not None:
+        return layout.families.get(family)
+    if table is None:
+        return None
+    stated = stated_architecture(checkpoint)
+    if stated is not None and index().get(table.format, {}).get(stated) == family:
+        return of_architecture(table.format, stated)
+    usual = index().get("families", {}).get(table.format, {}).get(family)
+    return table.families.get(family) if usual is None else of_architecture(table.format, usual)
 
 
-def _from_container(name: str, names: Names) -> str:
-    for ours, theirs in names.whole.items():
-        if name == theirs:
-            return ours
-    separator = "/" if names.leaves else "."
-    stem, _, leaf = name.rpartition(separator)
-    back = {theirs: ours for ours, theirs in names.leaves.items()}
-    for pattern, ours in _patterns(tuple(names.modules.items())):
-        match = pattern.fullmatch(stem)
-        if match is not None:
-            module = ours.replace("{layer}", match["layer"]) if "{layer}" in ours else ours
-            return f"{module}.{back.get(leaf, leaf)}"
-    return f"{_UNCOVERED}{name}"
+def names_of(checkpoint: Checkpoint, family: str) -> Names | None:
+    """The family's names in this container, None where they are the Hub's."""
+    table = container(checkpoint.format)
+    layout = layouts.find(checkpoint) if table is None or table.plain is not None else None
+    return _names(checkpoint, table, layout, family)
 
 
-def _to_container(name: str, names: Names) -> str:
-    if name in names.whole:
-        return names.whole[name]
-    stem, _, leaf = name.rpartition(".")
-    for ours, theirs in names.modules.items():
-        match = re.fullmatch(re.escape(ours).replace(r"\{layer\}", _LAYER), stem)
-        if match is not None:
-            module = theirs.replace("{layer}", match["layer"]) if "{layer}" in theirs else theirs
-            return f"{module}/{names.leaves[leaf]}" if names.leaves else f"{module}.{leaf}"
-    return name
-
-
-@lru_cache(maxsize=16)
-def _patterns(modules: tuple[tuple[str, str], ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(re.escape(theirs).replace(r"\{layer\}", _LAYER)), ours) for ours, theirs in modules)
+def renames(checkpoint: Checkpoint, family: str) -> bool:
+    """Whether this container has names of its own for the family, so that its names must be seen through the family's."""
+    return names_of(checkpoint, family) is not None
 
 
 def architecture(checkpoint: Checkpoint) -> tuple[str, str] | None:
     """(family, what the container says of itself) where it names its architecture and we know it."""
-    table = container(checkpoint.format)
-    if table is None or table.architecture_key is None:
+    table, stated = container(checkpoint.format), stated_architecture(checkpoint)
+    if table is None or stated is None:
         return None
-    stated = _declared(checkpoint).get(table.architecture_key)
-    family = table.architectures.get(stated) if isinstance(stated, str) else None
+    family = index().get(table.format, {}).get(stated)
     return None if family is None else (family, f'{table.architecture_key} "{stated}" in {checkpoint.files[0]}')
 
 
 def stated_architecture(checkpoint: Checkpoint) -> str | None:
     """What the container calls its architecture, known to us or not."""
     table = container(checkpoint.format)
-    stated = (
-        None if table is None or table.architecture_key is None else _declared(checkpoint).get(table.architecture_key)
-    )
+    key = None if table is None else table.architecture_key
+    stated = None if key is None else next((fact.value for fact in checkpoint.declared if fact.key == key), None)
     return stated if isinstance(stated, str) else None
 
 
 def config(checkpoint: Checkpoint, family: str) -> Config | None:
     """What the container states itself, under config.json's keys; None where it states nothing of that."""
-    table = container(checkpoint.format)
-    names = None if table is None else table.families.get(family)
-    if names is None or not names.config:
+    names = names_of(checkpoint, family)
+    if names is None or not (names.config or names.optional):
         return None
     stated = _declared(checkpoint)
-    found = {ours: stated[theirs] for ours, theirs in names.config.items() if theirs in stated}
+    keys = {**names.optional, **names.config}
+    found = {ours: _value(stated, theirs, names.less.get(ours)) for ours, theirs in keys.items() if theirs in stated}
     return Config(found, checkpoint.files[0]) if found else None
+
+
+def _value(stated: Mapping[str, Any], key: str, less: str | None) -> object:
+    """One value; of a list with one for each layer the one that all layers have which have any (0 is an SSM's heads)."""
+    value = stated[key]
+    if isinstance(value, tuple) and len(each := set(value) - {0}) == 1:
+        (value,) = each
+    taken = stated.get(less, 0) if less is not None else 0
+    return value - taken if taken and type(value) is int and type(taken) is int else value
+
+
+def stated_epsilon(checkpoint: Checkpoint, family: str) -> tuple[str, object] | None:
+    """(key, value) of the epsilon that the container writes for a family that has no config key for it; its loader reads it."""
+    names = names_of(checkpoint, family)
+    key = None if names is None else names.epsilon
+    found = [fact.value for fact in checkpoint.declared if fact.key == key]
+    return (key, found[0]) if key is not None and found else None
 
 
 def has_no_epsilon(checkpoint: Checkpoint, family: str, keys: Sequence[str]) -> bool:
     """Whether this container's own config never holds one (OpenAI's hparams.json), so that its absence says nothing."""
-    table = container(checkpoint.format)
-    names = None if table is None else table.families.get(family)
+    names = names_of(checkpoint, family)
     return names is not None and bool(names.config) and not any(key in names.config for key in keys)
 
 
@@ -197,17 +189,17 @@ def missing_epsilon(checkpoint: Checkpoint, family: str | None = None, keys: Seq
     table = container(checkpoint.format)
     if table is None or table.defaults:
         return None
-    names = None if family is None else table.families.get(family)
+    names = None if family is None else names_of(checkpoint, family)
     if names is not None:
         return missing(checkpoint, names, keys)
-    found = [key for key, _ in _facts(checkpoint) if key.endswith(table.epsilon_keys)]
+    found = [fact.key for fact in checkpoint.declared if fact.key.endswith(table.epsilon_keys)]
     return None if found else " or ".join(f"<architecture>.{key}" for key in table.epsilon_keys)
 
 
 def missing_size(checkpoint: Checkpoint, family: str, keys: Iterable[str]) -> str | None:
     """The size that this container's loaders insist on and do not find; None where none is lacking."""
     table = container(checkpoint.format)
-    names = None if table is None or table.defaults else table.families.get(family)
+    names = None if table is None or table.defaults else names_of(checkpoint, family)
     return None if names is None else next(filter(None, (missing(checkpoint, names, [key]) for key in keys)), None)
 
 
@@ -218,8 +210,4 @@ def missing(checkpoint: Checkpoint, names: Names, keys: Sequence[str]) -> str | 
 
 
 def _declared(checkpoint: Checkpoint) -> Mapping[str, Any]:
-    return dict(_facts(checkpoint))
-
-
-def _facts(checkpoint: Checkpoint) -> Iterator[tuple[str, object]]:
-    return ((fact.key, fact.value) for fact in checkpoint.declared)
+    return {fact.key: fact.value for fact in checkpoint.declared}
