@@ -28,6 +28,48 @@ def test_a_promised_name_is_found_as_it_is_spelt(tensors, found):
     assert spelling(["ln_f.weight"], PREFIXES, View({name: name for name in tensors})).find("ln_f.weight") == found
 
 
+@pytest.mark.parametrize(
+    ("tensor", "found"),
+    [
+        ("bert.encoder.LayerNorm.gamma", ("bert.encoder.LayerNorm.gamma", None)),
+        ("encoder.LayerNorm.gamma", ("encoder.LayerNorm.gamma", None)),
+        ("encoder.LayerNorm.scale", ("encoder.LayerNorm.scale", "encoder.LayerNorm.weight")),
+        ("module.encoder.LayerNorm.gamma", ("module.encoder.LayerNorm.gamma", "encoder.LayerNorm.weight")),
+    ],
+)
+def test_gamma_is_read_behind_a_module_called_layernorm(tensor, found):
+    spelt = spelling(
+        ["encoder.LayerNorm.weight", "encoder.LayerNorm.gamma"],
+        ("bert.", ""),
+        View({tensor: tensor, "pooler": "pooler"}),
+    )
+    name, expected = spelt.find("encoder.LayerNorm.weight")
+    assert (name, expected and expected.removeprefix("bert.")) == found
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        "transformer.h.0._checkpoint_wrapped_module.ln_1.weight",
+        "_fsdp_wrapped_module.transformer.h.0._fsdp_wrapped_module._checkpoint_wrapped_module.ln_1.weight",
+        "module.transformer.h.0._orig_mod.ln_1.weight",
+        "base_model.model.transformer.h.0.ln_1.weight",
+        "language_model.module.model.transformer.h.0.ln_1.weight",
+    ],
+)
+def test_wrappers_of_blocks_and_of_the_whole_come_off_in_any_order(tensor):
+    spelt = spelling(["h.0.ln_1.weight"], PREFIXES, View({tensor: tensor}))
+    assert spelt.find("h.0.ln_1.weight") == (tensor, "transformer.h.0.ln_1.weight")
+    assert spelt.copies("h.0.ln_1.weight", "other") == (tensor,)
+
+
+def test_a_wrapper_in_front_of_one_name_is_no_wrapper_of_the_familys_own_prefix():
+    names = ["model.language_model.norm.weight", "model.vision_tower.norm.weight"]
+    spelt = spelling(["norm.weight"], ("model.language_model.", "language_model.model."), View({n: n for n in names}))
+    assert spelt.find("norm.weight") == ("model.language_model.norm.weight", None)
+    assert spelt.copies("norm.weight", "model.language_model.norm.weight") == ()
+
+
 def test_the_prefix_is_the_one_that_most_names_have():
     tensors = View({name: name for name in ("wte.weight", "h.0.ln_1.weight", "transformer.ln_f.weight")})
     assert spelling(["wte.weight", "h.0.ln_1.weight", "ln_f.weight"], PREFIXES, tensors).prefix == ""
