@@ -96,11 +96,12 @@ def parameters(subject: Subject, norms: tuple[NormReport, ...]) -> Parameters:
             final_norm=sum(entry.parameters for entry in norms) or None,
             reason="the family is unknown: buffers and tied tensors are too",
         )
-    main = [entry for entry in norms if entry.norm.role == "final"]
+    final = [entry for entry in norms if entry.norm.role == "final" and entry.norm.main]
+    stack = next((entry.norm.stack for entry in reversed(final)), None)  # the decoder's, where an encoder stands before it
     return Parameters(
-        final_norm=sum(entry.parameters for entry in main if entry.norm.stack == main[0].norm.stack) if main else None,
+        final_norm=sum(entry.parameters for entry in final if entry.norm.stack == stack) if final else None,
         all_norms=sum(entry.parameters for entry in norms),
-        checkpoint=count(subject.checkpoint, subject.family, subject.config),
+        checkpoint=count(subject.checkpoint, subject.readings),
     )
 
 

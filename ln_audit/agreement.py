@@ -10,7 +10,7 @@ from ln_audit.candidates import norm_parameters, others, states
 from ln_audit.comparison import Comparison
 from ln_audit.core import Norm, Place
 from ln_audit.errors import RecordingError, UsageError
-from ln_audit.recorded_weights import other_weights, stated_digests
+from ln_audit.recorded_weights import facts, other_weights, stated_digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,6 +51,9 @@ def given(subject: Subject, sample: str | None) -> Iterator[Given]:
         yield Given(
             demand.before, f"{demand.before} → {demand.after}", "arrays given by the caller", after=demand.after
         )
+    if demand.record is not None:
+        made, how = demand.record()
+        yield Given(made, "the recording made in this process", how)
     if sample is not None:
         yield Given(
             sample, "the sample's recording", "packaged with the sample: recorded from a real forward pass of it"
@@ -115,7 +118,7 @@ def chosen(subject: Subject, recording: Recording) -> Norm:
                 f"{recording.name}: norm: expected a norm of the target, found {named!r}", hint="name it with --norm"
             )
         return norm
-    final = [norm for norm in subject.norms if norm.role == "final"]
+    final = [norm for norm in subject.norms if norm.role == "final" and norm.main]
     if len(final) != 1:
         told = ", ".join(norm.name for norm in final) or "none"
         raise UsageError(f"{recording.name}: expected one final norm, found {told}", hint="say which with --norm NAME")
@@ -187,7 +190,7 @@ def packaged_name(subject: Subject) -> str | None:
 
 def recorded_epsilon(pair: Pair) -> Place | None:
     """The epsilon that a recording says it was made with, None when it says none. Raises `RecordingError` for no number."""
-    stated = pair.recording.metadata.get("eps")
+    stated = facts(pair.recording, pair.key).get("eps")
     if stated is None:
         return None
     return Place(f"{pair.given.label}: eps", _number(pair.given.label, stated))
@@ -195,7 +198,7 @@ def recorded_epsilon(pair: Pair) -> Place | None:
 
 def claims(pair: Pair) -> Iterator[tuple[str, str, str]]:
     """What a recording says of its norm that is not what the target's is: (where, expected, found)."""
-    kind = pair.recording.metadata.get("kind")
+    kind = facts(pair.recording, pair.key).get("kind")
     if kind is not None and kind != pair.norm.kind:
         yield f"{pair.given.label}: kind", pair.norm.kind, kind
 
@@ -205,13 +208,13 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
     from ln_audit.diagnosis import compare as diagnosed
     from ln_audit.resolving_power.resolve import resolve
 
-    norm, demand, metadata = pair.norm, subject.demand, pair.recording.metadata
+    norm, demand, metadata = pair.norm, subject.demand, facts(pair.recording, pair.key)
     parameters = norm_parameters(subject, norm)
     if parameters is None:
         return _undecided(
             pair, "no-parameters", f"{norm.name}: its gain, bias or epsilon is not known, so nothing was compared"
         )
-    digests = stated_digests(pair.recording)
+    digests = stated_digests(pair.recording, pair.key)
     other = other_weights(digests, norm, parameters)
     if other is not None:
         return _undecided(
@@ -247,7 +250,7 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
 
 def _notes(pair: Pair, rounded: str | None) -> Iterator[str]:
     """What a reader should know of how the comparison was made."""
-    metadata = pair.recording.metadata
+    metadata = facts(pair.recording, pair.key)
     if rounded is not None:
         says = ", as it says" if metadata.get("before_rounded") else ""
         yield f"bounds widened: `before` was rounded to {rounded} after the norm had read it{says}"

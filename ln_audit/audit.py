@@ -10,7 +10,8 @@ from ln_audit import account, agreement, checks, policy
 from ln_audit.checks.subject import Subject
 from ln_audit.core import Recognised
 from ln_audit.errors import AuditError, LnAuditError, UsageError
-from ln_audit.families import contract, known, recognise
+from ln_audit.families import contract, described, known, recognise
+from ln_audit.families.reading import readings
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.formats.config import read_config
 from ln_audit.formats.dtypes import readable
@@ -175,11 +176,12 @@ def _promised(subject: Subject) -> Subject:
     demand, checkpoint, config, family = subject.demand, subject.checkpoint, subject.config, subject.family
     if family is None:
         if demand.norm is not None and demand.kind is not None:
-            return replace(subject, norms=contract.described(checkpoint, config, demand))
+            return replace(subject, norms=described.described(checkpoint, config, demand))
         listed = tuple(recognise.candidates(checkpoint, config))
-        return replace(subject, norms=contract.by_graph(checkpoint, config, demand), candidates=listed)
-    norms = contract.contract(family, config, checkpoint, demand)
-    subject = replace(subject, norms=norms, known=known.known(family, norms))
+        return replace(subject, norms=described.by_graph(checkpoint, config, demand), candidates=listed)
+    parts = readings(family, config, checkpoint)
+    norms = contract.contract(parts, checkpoint, demand)
+    subject = replace(subject, readings=parts, norms=norms, known=known.known(family, norms))
     if demand.norm is not None and agreement.find(subject, demand.norm) is None:
         raise UsageError(f"--norm {demand.norm}: expected a norm of {family.name}, found none of that name")
     return subject

@@ -73,7 +73,7 @@ def states(recording: Recording, key: str) -> Mapping[int, Rows]:
 
 
 def _place(norm: Norm) -> str:
-    return norm.name if norm.layer is None else norm.name.replace(f".{norm.layer}.", ".{layer}.", 1)
+    return norm.pattern or norm.name
 
 
 def _usable(values: Mapping[str, Stored], norm: Norm, width: int | None) -> NormParameters | None:

@@ -199,6 +199,9 @@ class Norm:
     misnamed: tuple[tuple[str, str], ...] = ()  # (name found, name that the loader expects)
     promised: str = ""  # what the family calls it, whatever the container does
     copies: tuple[tuple[str, str], ...] = ()  # (tensor taken, another that a loader may take for it)
+    pattern: str = ""  # the family's name for all norms of its kind, over `{layer}` and other indexes
+    main: bool = True  # of the stack whose final norm a recording is taken to be of; a vision tower's is not
+    doubt: str = ""  # why nobody knows whether the model has it at all; empty where the family and the config say so
 
     @property
     def tensors(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ln_audit.core import Norm
 
 RULE = Rule("LN001", "missing-norm")
+_MOST_CANDIDATES = 8  # a model of which every matrix has a bias has hundreds of vectors of its width; those help nobody
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -43,6 +44,12 @@ def check(subject: Subject) -> Iterator[Finding]:
 def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
     tensors, file = subject.checkpoint.tensors, subject.checkpoint.files[0]
     missing = [(name, name == norm.bias) for name in norm.tensors if name not in tensors]
+    if not norm.tensors:
+        yield RULE.passed(norm.name, "has no parameters, so none can be missing")
+        return
+    if norm.doubt and missing:
+        yield RULE.skipped(norm.name, f"{missing[0][0]} is not there; {norm.doubt}: give --config", required=True)
+        return
     if not missing:
         if not norm.misnamed:
             parts = "gain" if norm.bias is None else "gain and bias"
@@ -57,6 +64,7 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
         )
         return
     width = "" if norm.width is None else f" of shape [{norm.width}]"
+    also = _candidates(norm, subject)
     for name, is_bias in missing:
         what = "bias" if is_bias else "gain"
         if is_bias and norm.bias_optional:
@@ -69,8 +77,21 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
             yield RULE.failed(
                 norm.name,
                 f"{file}: {name}: expected a {what}{width}, found no such tensor",
-                "loaders silently re-initialise what is missing: save or convert again from the source",
+                f"loaders silently re-initialise what is missing: save or convert again from the source{also}",
             )
+
+
+def _candidates(norm: Norm, subject: Subject) -> str:
+    """Tensors of the right width that no norm claims: what the final norm may be called, when a script misnamed it."""
+    if norm.role != "final" or norm.width is None:
+        return ""
+    taken = {name for each in subject.norms for name in each.tensors}
+    fitting = [
+        info.name
+        for info in subject.checkpoint.tensors.values()
+        if info.shape == (norm.width,) and info.name not in taken
+    ]
+    return f"; candidates of that width: {', '.join(fitting[:4])}" if 0 < len(fitting) <= _MOST_CANDIDATES else ""
 
 
 def _unknown(subject: Subject) -> str:

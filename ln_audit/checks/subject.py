@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ln_audit.core import Checkpoint, Norm, Place, Recognised, Stored
     from ln_audit.demand import Demand
     from ln_audit.families.known import Known
+    from ln_audit.families.reading import Reading
     from ln_audit.families.schema import Family
     from ln_audit.formats.config import Config
 
@@ -35,6 +36,7 @@ class Subject:
     comparisons: tuple[Comparison, ...] = ()
     recorded: tuple[tuple[str, Place], ...] = ()  # (norm, epsilon) that recordings say they were made with
     claims: tuple[tuple[str, str, str], ...] = ()  # (where, expected, found): what recordings say of their norm
+    readings: tuple[Reading, ...] = ()  # the family, and those of models inside the model, held against this checkpoint
     known: Known | None = None
     own_config: Config | None = None  # the artifact's own, where the caller gave another
     candidates: tuple[str, ...] = ()  # what could be a norm, where the family is unknown
@@ -73,4 +75,4 @@ class Subject:
     def final(self) -> tuple[Norm, ...]:
         """The final norms; where the family declares none, its block norms are what it is held to."""
         final = tuple(norm for norm in self.norms if norm.role == "final")
-        return final or self.norms
+        return final if any(norm.main for norm in final) else self.norms

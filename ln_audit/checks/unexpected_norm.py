@@ -1,7 +1,8 @@
 """A norm tensor is there that the model, as its config describes it, does not have.
 
-What it does: looks for tensors named like the family's block norms in layers beyond the configured depth, for a bias in a
-family whose norms have none, and for a norm that is there twice, under two names that a loader accepts.
+What it does: looks for tensors named like the family's block norms in layers beyond the configured depth, for norms that the
+config rules out (a final norm where the blocks end with one), for a bias in a family whose norms have none, and for a norm
+that is there twice, under two names that a loader accepts.
 
 Why it matters: loaders drop what they do not expect. If the config says 11 layers and the file holds 12, the last layer is
 silently cut off; a bias on an RMSNorm is the sign of the wrong architecture or a converter's mistake.
@@ -13,52 +14,87 @@ How to mend: correct the layer count in the config, or save the model that the c
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from ln_audit.errors import AuditError
 from ln_audit.families.containers import view
-from ln_audit.families.sizes import layer_of
+from ln_audit.families.names import fill
+from ln_audit.formats.dtypes import array, readable
+from ln_audit.formats.shown import shown
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from ln_audit.checks.subject import Subject
-    from ln_audit.core import Norm
     from ln_audit.families.containers import View
+    from ln_audit.families.reading import Reading
+    from ln_audit.families.schema import Promise
 
 RULE = Rule("LN003", "unexpected-norm")
+_LARGEST = 16_000_000  # bytes of a bias that is looked at
 _MOST_NAMED = 100  # layers beyond the depth that are named; one is enough to fail
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """A failure per layer beyond the config's depth, a warning per bias that the family does not have, else one pass."""
+    """A failure per layer beyond the config's depth, per norm it rules out and per bias the family lacks, else one pass."""
     if subject.family is None or not subject.norms:  # which norms there should be is not known
         return
-    named = view(subject.checkpoint, subject.family.name)
-    found = [*_beyond(subject, named), *_biases(subject), *_copies(subject), *_strange(subject, named)]
+    promised = {name for norm in subject.norms for name in norm.tensors}
+    found = [*_beyond(subject, promised), *_ruled_out(subject, promised), *_biases(subject)]
+    found += [*_copies(subject), *_strange(subject, view(subject.checkpoint, subject.family.name))]
     yield from found
     if not found:
         yield RULE.passed(subject.checkpoint.files[0], "no norm tensor beyond what the model has")
 
 
-def _beyond(subject: Subject, named: View) -> Iterator[Finding]:
+def _beyond(subject: Subject, promised: Container[str]) -> Iterator[Finding]:
     count = 0
-    for promise in subject.family.norms if subject.family is not None else ():
-        if promise.layers is None:
-            continue
-        depth = len({norm.layer for norm in subject.norms if _of(norm, promise.name)})
-        before, _, after = promise.name.partition("{layer}")
-        for own, name in named.actual.items():
-            layer = layer_of(own, before, f"{after}.weight")
-            if layer is not None and layer >= depth:
-                count += 1
-                if count > _MOST_NAMED:
+    for reading in subject.readings:
+        for promise in reading.promises():
+            if promise.layers is None or reading.holds(promise.when) is False:
+                continue
+            depth = reading.sizes[promise.layers].value or 0
+            if promise.first is not None:
+                depth += reading.sizes[promise.first].value or 0
+            for name, layer in _named_like(promise, reading):
+                count += name not in promised
+                if name not in promised and layer >= depth and count <= _MOST_NAMED:
+                    yield RULE.failed(
+                        name,
+                        f"{subject.checkpoint.files[0]}: {name}: expected layers 0 to {depth - 1}, found layer {layer}",
+                        "loaders drop it: the config's layer count is too small, or this is another model's file",
+                    )
+
+
+def _named_like(promise: Promise, reading: Reading) -> Iterator[tuple[str, int]]:
+    """The tensors in the checkpoint that are called like the gain of a row, with their layer (-1 without one)."""
+    actual = reading.spelling.view.actual
+    for prefix in ("",) if promise.rooted else dict.fromkeys(reading.spelling.prefixes):
+        pattern = f"{prefix}{promise.name}.weight"
+        for indexes in reading.names.indexes(pattern) if promise.indexes else ({},):
+            own = fill(pattern, indexes)
+            if own in actual:
+                yield actual[own], indexes.get("layer", -1)
+
+
+def _ruled_out(subject: Subject, promised: Container[str]) -> Iterator[Finding]:
+    """Norms of the family that this config says the model does not have, and that are there."""
+    for reading in subject.readings:
+        for promise in reading.promises():
+            if not promise.when or reading.holds(promise.when) is not False:
+                continue
+            told = [each for each in promise.when if not each.holds(reading.stated and reading.stated.get(each.key))]
+            for name, _ in islice(_named_like(promise, reading), _MOST_NAMED):
+                if name in promised:
                     continue
-                yield RULE.failed(
-                    name,
-                    f"{subject.checkpoint.files[0]}: {name}: expected layers 0 to {depth - 1}, found layer {layer}",
-                    "loaders drop it: the config's layer count is too small, or this is another model's file",
-                )
+                condition, config = told[0], reading.stated
+                written = config is not None and config.has(condition.key)
+                value = shown(config.get(condition.key)) if written and config is not None else "its default"
+                message = f"{subject.checkpoint.files[0]}: {name}: expected no such norm ({condition.key} is {value}), found one"
+                judge = RULE.failed if written else RULE.warned
+                yield judge(name, message, "loaders drop it: is the config another model's?")
 
 
 def _copies(subject: Subject) -> Iterator[Finding]:
@@ -90,16 +126,24 @@ def _strange(subject: Subject, named: View) -> Iterator[Finding]:
             yield RULE.warned(name, f"{told}, found another norm", "its loaders do not take it: convert again")
 
 
-def _of(norm: Norm, pattern: str) -> bool:
-    return norm.layer is not None and norm.promised == pattern.replace("{layer}", str(norm.layer))
-
-
 def _biases(subject: Subject) -> Iterator[Finding]:
+    """A bias where the family has none: wrong, unless it is known to be all zeros, which changes nothing."""
     for norm in subject.norms:
-        name = None if norm.gain is None else norm.gain.removesuffix(".weight") + ".bias"
+        name = f"{(norm.gain or '').removesuffix('.weight')}.bias"
         if norm.bias is None and name in subject.checkpoint.tensors:
-            yield RULE.warned(
-                norm.name,
-                f"{subject.checkpoint.files[0]}: {name}: expected no bias ({norm.kind}), found one",
-                "loaders drop it: is this the family that the config names?",
-            )
+            told = f"{subject.checkpoint.files[0]}: {name}: expected no bias ({norm.kind}), found one"
+            if _all_zero(name, subject):
+                yield RULE.warned(norm.name, f"{told}, all zeros", "loaders drop it, and it adds nothing: remove it")
+            else:
+                yield RULE.failed(norm.name, told, "loaders drop it: is this the family that the config names?")
+
+
+def _all_zero(name: str, subject: Subject) -> bool:
+    """Whether a small tensor holds nothing but zeros; what cannot be read is not known to."""
+    info = subject.checkpoint.tensors[name]
+    if not readable(info.dtype) or info.nbytes > _LARGEST:
+        return False
+    try:
+        return not array(subject.checkpoint.read([name])[name]).any()
+    except AuditError:
+        return False

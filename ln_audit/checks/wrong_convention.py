@@ -24,11 +24,11 @@ from ln_audit.formats.shown import shown
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Norm, NormSite
-    from ln_audit.families.schema import Family
+    from ln_audit.families.schema import Family, Promise
 
 RULE = Rule("LN009", "wrong-convention")
 
@@ -51,7 +51,8 @@ def check(subject: Subject) -> Iterator[Finding]:
         else:
             told = f"{where}: expected {family.name} (--family), found {str(model_type)[:60]!r}"
             yield RULE.failed(where, told, "a family of your own is a table: --family FILE.toml, see docs/families.md")
-    kinds = {promise.kind for promise in family.norms}
+    held = _held(subject)
+    kinds = {promise.kind for promise in held}
     if demand.kind is not None:
         if kinds == {demand.kind}:
             yield RULE.passed(family.name, f"kind {demand.kind}")
@@ -59,7 +60,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.failed(
                 family.name, f"{family.name}: kind: expected {demand.kind} (--kind), found {', '.join(sorted(kinds))}"
             )
-    offsets = {promise.weight_offset for promise in family.norms}
+    offsets = {promise.weight_offset for promise in held}
     if demand.offset is not None:
         if offsets == {demand.offset}:
             yield RULE.passed(family.name, f"offset {demand.offset:g}")
@@ -68,6 +69,15 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.failed(
                 family.name, f"{family.name}: gain offset: expected {demand.offset:g} (--offset), found {told}"
             )
+
+
+def _held(subject: Subject) -> Sequence[Promise]:
+    """The rows that --kind and --offset speak of: the norm that is named, else the final ones, else all."""
+    rows = [promise for reading in subject.readings for promise in reading.promises()]
+    named = {norm.pattern for norm in subject.norms if subject.demand.norm in (norm.name, norm.promised)}
+    main = {norm.pattern for norm in subject.norms if norm.main and norm.role == "final"}
+    wanted = named or main or {promise.name for promise in rows}
+    return [promise for promise in rows if promise.name in wanted]
 
 
 def _beside(subject: Subject, family: Family) -> Iterator[Finding]:
@@ -89,7 +99,8 @@ def _beside(subject: Subject, family: Family) -> Iterator[Finding]:
 def _configs(subject: Subject, family: Family) -> Iterator[Finding]:
     """The keys that the norms depend on: the same in the artifact's own config as in --config, and written once."""
     sizes = [key for size in family.sizes.values() for key in (size.key, *size.aliases)]
-    keys = ("model_type", *sizes, *family.epsilon.keys)
+    conditions = [condition.key for promise in family.norms for condition in promise.when]
+    keys = tuple(dict.fromkeys(("model_type", *sizes, *family.epsilon_keys, *conditions)))
     own, given = subject.own_config, subject.config
     for key in keys if own is not None and given is not None else ():
         if own is not None and given is not None and own.has(key) and given.has(key) and own.get(key) != given.get(key):

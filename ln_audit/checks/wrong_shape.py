@@ -27,6 +27,7 @@ RULE = Rule("LN002", "wrong-shape")
 
 def check(subject: Subject) -> Iterator[Finding]:
     """One finding per norm that is there; a width that nothing tells is a skip the verdict depends on."""
+    final = subject.final()
     for norm in subject.norms:
         found = [
             (name, subject.checkpoint.tensors[name].shape)
@@ -36,7 +37,8 @@ def check(subject: Subject) -> Iterator[Finding]:
         if not found:
             continue
         if norm.width is None:
-            yield RULE.skipped(norm.name, f"the model's width is unknown: {norm.width_source}", required=True)
+            told = f"the model's width is unknown: {norm.width_source}"
+            yield RULE.skipped(norm.name, told, required=norm in final)
             continue
         in_graph = bool(
             subject.checkpoint.norm_sites

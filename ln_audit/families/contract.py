@@ -2,119 +2,138 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import replace
+from itertools import product as cartesian
 from typing import TYPE_CHECKING
 
 from ln_audit.core import Checkpoint, Norm, Place
-from ln_audit.errors import FamilyError, UsageError
-from ln_audit.families import containers
-from ln_audit.families.sizes import Resolved, resolve
-from ln_audit.families.spelling import Spelling, spelling
-from ln_audit.formats.shown import shown
+from ln_audit.errors import FamilyError
+from ln_audit.families.epsilon import find_epsilon
+from ln_audit.families.names import fill
+from ln_audit.families.sizes import Resolved, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ln_audit.demand import Demand
-    from ln_audit.families.schema import Family, Promise
-    from ln_audit.formats.config import Config
+    from ln_audit.families.epsilon import Epsilon
+    from ln_audit.families.reading import Reading
+    from ln_audit.families.schema import Promise
 
 _MOST_LAYERS = 4_096  # a config may not make us build more; the deepest models that were ever trained have about 1,000
+_MOST_NORMS = 262_144  # of one row: 4,096 layers of 64 heads
 
 
-# Where configs of any family keep epsilon; read only where the family is unknown and a graph says which norms there are.
-_EPSILON_KEYS = (
-    "layer_norm_epsilon",
-    "layer_norm_eps",
-    "rms_norm_eps",
-    "norm_eps",
-    "norm_epsilon",
-    "layernorm_epsilon",
-    "text_config.rms_norm_eps",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Epsilon:
-    """The epsilon in force, where it came from, and every place it is written."""
-
-    value: float | None
-    source: str
-    places: tuple[Place, ...]
-
-
-def contract(family: Family, config: Config | None, checkpoint: Checkpoint, demand: Demand) -> tuple[Norm, ...]:
-    """Every norm that the family promises for this model, final norms last as in the table.
+def contract(parts: Sequence[Reading], checkpoint: Checkpoint, demand: Demand) -> tuple[Norm, ...]:
+    """Every norm that a model's families promise for it, as its readings have them; final norms last as in the tables.
 
     Raises `FamilyError` when the config's sizes are no sizes.
     """
-    names = containers.view(checkpoint, family.name)
-    strange = names.uncovered
-    if strange and len(strange) == len(checkpoint.tensors):
-        told = f"expected the names that {checkpoint.format} has for {family.name}, found {shown(strange[0])}"
-        raise FamilyError(f"{checkpoint.files[0]}: {told}")
-    lacking = containers.missing_size(checkpoint, family.name, family.sizes)
-    if lacking is not None:
-        raise FamilyError(f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key")
-    spelt = spelling(_probe(family), family.prefixes, names)
-    stated = (
-        containers.config(checkpoint, family.name) or config
-    )  # a loader reads its container before anything beside it
-    sizes = resolve(family, stated, checkpoint, spelt)
-    epsilon = find_epsilon(family, config, checkpoint, demand)
-    norms = []
-    for promise in family.norms:
-        if not all(
-            condition.holds(None if stated is None else stated.get(condition.key)) for condition in promise.when
-        ):
-            continue
-        norms += [_norm(promise, layer, sizes, epsilon, spelt, demand) for layer in _layers(promise, sizes)]
-    return at_sites(norms, checkpoint)
+    norms = [norm for reading in parts for norm in _of(reading, checkpoint, demand)]
+    return at_sites(held_to(norms, demand), checkpoint)
 
 
-def _probe(family: Family) -> list[str]:
-    """Names to tell the spelling by: those of the first layer, and those without a layer."""
-    return [promise.name.replace("{layer}", "0") + ".weight" for promise in family.norms] + list(family.recognised_by)
+def _of(reading: Reading, checkpoint: Checkpoint, demand: Demand) -> Iterator[Norm]:
+    """The norms of one reading, row by row."""
+    family, found = reading.family, {}
+    for name, promised in ((None, family.epsilon), *family.epsilons.items()):
+        asked = demand if name is None and reading.main else replace(demand, eps=None)
+        found[name] = find_epsilon(promised, family.name, reading.config, checkpoint, asked)
+    for promise in reading.promises():
+        holds = reading.holds(promise.when)
+        doubt = "" if holds else f"whether it has one depends on {promise.when[0].key if promise.when else ''}"
+        for indexes in expand(promise, reading) if holds is not False else ():
+            norm = _norm(promise, indexes, reading, found[promise.epsilon], checkpoint)
+            there = any(name in checkpoint.tensors for name in norm.tensors)
+            if there or (_required(promise, indexes, reading) and (holds or norm.role == "final")):
+                yield replace(norm, doubt="" if there else doubt)
 
 
-def _layers(promise: Promise, sizes: Mapping[str, Resolved]) -> Iterator[int | None]:
-    if promise.layers is None:
-        yield None
+def expand(promise: Promise, reading: Reading) -> Iterator[Mapping[str, int]]:
+    """Every combination of values that the indexes of a row have in this model.
+
+    Raises `FamilyError` for more than any model has.
+    """
+    counted = dict(promise.counts) | ({} if promise.layers is None else {"layer": promise.layers})
+    ranges: dict[str, range] = {}
+    for index, key in counted.items():
+        first = 0 if index != "layer" or promise.first is None else reading.sizes[promise.first].value or 0
+        size = reading.sizes[key]
+        if (size.value or 0) > _MOST_LAYERS:
+            raise FamilyError(f"{size.where}: expected at most {_MOST_LAYERS:,} layers, found {size.value:,}")
+        ranges[index] = range(first, first + (size.value or 0))
+    total = 1
+    for each in ranges.values():
+        total *= len(each)
+    if total > _MOST_NORMS:
+        raise FamilyError(f"{promise.name}: expected at most {_MOST_NORMS:,} norms, found {total:,}")
+    if set(promise.indexes) <= set(ranges):
+        yield from (dict(zip(ranges, values, strict=True)) for values in cartesian(*ranges.values()))
         return
-    depth = sizes[promise.layers]
-    if (depth.value or 0) > _MOST_LAYERS:
-        raise FamilyError(f"{depth.where}: expected at most {_MOST_LAYERS:,} layers, found {depth.value:,}")
-    yield from range(depth.value or 0)
+    for found in _enumerated(promise, reading):
+        rest = {index: values for index, values in ranges.items() if index not in found}
+        if all(found[index] in values for index, values in ranges.items() if index in found):
+            yield from (found | dict(zip(rest, values, strict=True)) for values in cartesian(*rest.values()))
+
+
+def _enumerated(promise: Promise, reading: Reading) -> Iterator[dict[str, int]]:
+    """What the checkpoint's tensors under `beside`, or of the norm itself, tell of the indexes that nothing counts."""
+    prefixes = ("",) if promise.rooted else reading.spelling.prefixes
+    seen: dict[tuple[tuple[str, int], ...], None] = {}
+    for prefix in prefixes:
+        for pattern in (f"{prefix}{promise.beside or promise.name}", f"{prefix}{promise.name}"):
+            for found in reading.names.indexes(pattern):
+                if set(promise.indexes) <= set(found) | set(promise.counts) | {"layer"} & {promise.layers and "layer"}:
+                    seen.setdefault(tuple((index, found[index]) for index in promise.indexes if index in found))
+    yield from (dict(found) for found in sorted(seen))
+
+
+def _required(promise: Promise, indexes: Mapping[str, int], reading: Reading) -> bool:
+    """Whether a model of this shape must have the norm: what it stands beside is there, and so is its stack."""
+    if promise.beside is not None and not reading.has(fill(promise.beside, indexes), rooted=promise.rooted):
+        return False
+    if promise.gain == "none":
+        return True
+    return _is_main(promise, reading) or reading.has(fill(_companion(promise.name), indexes), rooted=promise.rooted)
+
+
+def _companion(name: str) -> str:
+    """What of its stack must be there for a norm to be missed: its layer, or the tower that it closes."""
+    before, layer, _ = name.partition("{layer}.")
+    return before + layer if layer else f"{name.partition('.')[0]}." if "." in name else ""
+
+
+def _is_main(promise: Promise, reading: Reading) -> bool:
+    main = reading.family.main
+    return reading.main and (not main or (reading.stack or promise.stack) in main)
 
 
 def _norm(
-    promise: Promise,
-    layer: int | None,
-    sizes: Mapping[str, Resolved],
-    epsilon: Epsilon,
-    spelt: Spelling,
-    demand: Demand,
+    promise: Promise, indexes: Mapping[str, int], reading: Reading, epsilon: Epsilon, checkpoint: Checkpoint
 ) -> Norm:
-    bare = promise.name if layer is None else promise.name.replace("{layer}", str(layer))
-    width = sizes[promise.shape[0]]
-    gain, bias, misnamed = _tensors(promise, bare, spelt)
+    bare, spelt = fill(promise.name, indexes), reading.spelling
+    if promise.rooted:
+        spelt = replace(spelt, prefix="", prefixes=("",))
+    width = _width(promise, indexes, reading, checkpoint)
+    found, misnamed = _tensors(promise, bare, reading)
+    gain, bias = found
     copies = [
         (taken, other)
         for taken, leaf in ((gain, "weight"), (bias, "bias"))
         if taken is not None
         for other in spelt.copies(f"{bare}.{leaf}", taken)
     ]
-    offset = promise.weight_offset
-    if spelt.view.names is not None and spelt.view.names.weight_offset is not None:
-        offset = spelt.view.names.weight_offset
+    names = spelt.view.names
+    offset = promise.weight_offset if names is None or names.weight_offset is None else names.weight_offset
     return Norm(
         name=spelt.module(bare, (gain, bias)),
         promised=bare,
+        pattern=promise.name,
         role=promise.role,
-        stack=promise.stack,
-        layer=layer,
-        kind=demand.kind or promise.kind,
+        stack=reading.stack or promise.stack,
+        main=_is_main(promise, reading),
+        layer=indexes.get("layer"),
+        kind=promise.kind,
         gain=gain,
         bias=bias,
         width=width.value,
@@ -122,7 +141,7 @@ def _norm(
         eps=epsilon.value,
         eps_source=epsilon.source,
         eps_places=epsilon.places,
-        weight_offset=offset if demand.offset is None else demand.offset,
+        weight_offset=offset,
         chain=promise.chain,
         bias_optional=promise.bias == "optional",
         misnamed=misnamed,
@@ -130,10 +149,24 @@ def _norm(
     )
 
 
+def _width(promise: Promise, indexes: Mapping[str, int], reading: Reading, checkpoint: Checkpoint) -> Resolved:
+    """The width by the config's keys, else by the tensor beside the norm that has it too."""
+    if promise.shape or promise.like is None:
+        return product(promise.shape, reading.sizes) if promise.shape else Resolved(None, "the family does not say")
+    name, _ = reading.spelling.find(fill(promise.like.tensor, indexes))
+    info = checkpoint.tensors.get(name)
+    if info is None or len(info.shape) <= promise.like.axis:
+        return Resolved(None, f"no {name} to read it from")
+    return Resolved(info.shape[promise.like.axis], f"axis {promise.like.axis} of {name}")
+
+
 def _tensors(
-    promise: Promise, bare: str, spelt: Spelling
-) -> tuple[str | None, str | None, tuple[tuple[str, str], ...]]:
+    promise: Promise, bare: str, reading: Reading
+) -> tuple[tuple[str | None, str | None], tuple[tuple[str, str], ...]]:
     """The gain's and the bias's names in this checkpoint, and which of them are misspelt."""
+    spelt = reading.spelling
+    if promise.rooted:
+        spelt = replace(spelt, prefix="", prefixes=("",))
     found: dict[str, str | None] = {"weight": None, "bias": None}
     misnamed = []
     for leaf, wanted in (("weight", promise.gain), ("bias", promise.bias)):
@@ -143,38 +176,24 @@ def _tensors(
         found[leaf] = name
         if expected is not None:
             misnamed.append((name, expected))
-    return found["weight"], found["bias"], tuple(misnamed)
+    return (found["weight"], found["bias"]), tuple(misnamed)
 
 
-def find_epsilon(family: Family, config: Config | None, checkpoint: Checkpoint, demand: Demand) -> Epsilon:
-    """The caller's epsilon if given, else the container's, else the config's, else the loader's default.
-
-    Unknown is None, never a guess; every place that writes one is kept, so that a check can compare them.
-    """
-    sources = [found for found in (containers.config(checkpoint, family.name), config) if found is not None]
-    keys = family.epsilon.keys
-    written = [place for found in sources for key in keys if (place := _place(found, key)) is not None]
-    if demand.eps is not None:
-        return Epsilon(demand.eps, "given by the caller", (Place("--eps", demand.eps), *written))
-    lacking = containers.missing_epsilon(checkpoint, family.name, keys)
-    if lacking is not None:
-        return Epsilon(None, f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key", tuple(written))
-    if written:
-        return Epsilon(written[0].value, written[0].where, tuple(written))
-    if not sources:
-        return Epsilon(family.epsilon.default, "assumed: the family's usual value, no config", ())
-    for found in sources:
-        for key in keys:
-            if found.has(key):
-                return Epsilon(None, f"{found.where}: {key}: expected a number, found {shown(found.get(key))}", ())
-    where = sources[0].where
-    if containers.has_no_epsilon(checkpoint, family.name, keys) and config is None:
-        return Epsilon(family.epsilon.default, f"fixed in the model's code, {where} does not hold it", ())
-    others = [key for key in _EPSILON_KEYS if sources[0].has(key)]
-    if others:
-        where = f"{where} has {others[0]} and"
-        return Epsilon(family.epsilon.default, f"the loader's default, {where} no {' or '.join(keys)}", ())
-    return Epsilon(family.epsilon.default, f"the loader's default, {where} has no {' or '.join(keys)}", ())
+def held_to(norms: Sequence[Norm], demand: Demand) -> tuple[Norm, ...]:
+    """The norms with the caller's kind and offset, for all that are alike: those built like the final norm."""
+    final = next((norm for norm in reversed(norms) if norm.role == "final" and norm.main), None)
+    alike = (final or norms[-1]).kind if norms else None
+    offset = (final or norms[-1]).weight_offset if norms else None
+    return tuple(
+        replace(
+            norm,
+            kind=demand.kind if demand.kind is not None and norm.kind == alike else norm.kind,
+            weight_offset=demand.offset
+            if demand.offset is not None and norm.weight_offset == offset
+            else norm.weight_offset,
+        )
+        for norm in norms
+    )
 
 
 def at_sites(norms: Sequence[Norm], checkpoint: Checkpoint) -> tuple[Norm, ...]:
@@ -184,82 +203,3 @@ def at_sites(norms: Sequence[Norm], checkpoint: Checkpoint) -> tuple[Norm, ...]:
         if site.gain is not None and site.eps is not None:  # branches of a condition may differ: all of them count
             places.setdefault(site.gain, []).append(Place(site.eps_where, site.eps))
     return tuple(replace(norm, eps_places=(*norm.eps_places, *places.get(norm.gain or "", ()))) for norm in norms)
-
-
-def any_epsilon(config: Config | None) -> list[Place]:
-    """Every epsilon that a config of whatever family writes."""
-    keys = _EPSILON_KEYS if config is not None else ()
-    return [place for key in keys if config is not None and (place := _place(config, key)) is not None]
-
-
-def _place(config: Config, key: str) -> Place | None:
-    """A number that a config writes; one beyond float64 is infinite, and a check says so."""
-    value = config.get(key)
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    try:
-        return Place(f"{config.where}: {key}", float(value))
-    except OverflowError:
-        return Place(f"{config.where}: {key}", inf)
-
-
-def by_graph(checkpoint: Checkpoint, config: Config | None, demand: Demand) -> tuple[Norm, ...]:
-    """The norms of a container that computes them, where the family is unknown: as many as its graph has."""
-    stated = [] if demand.eps is None else [Place("--eps", demand.eps)]
-    stated += any_epsilon(config)
-    norms = []
-    for site in checkpoint.norm_sites:
-        info = checkpoint.tensors.get(site.gain or "")
-        places = (*stated, *([] if site.eps is None else [Place(site.eps_where, site.eps)]))
-        norms.append(
-            Norm(
-                name=site.name,
-                promised=site.name,
-                role="other",
-                stack=None,
-                layer=None,
-                kind=demand.kind or site.kind,
-                gain=site.gain,
-                bias=site.bias,
-                width=None if info is None else info.elements,
-                width_source=f"the shape of {site.gain}, no family",
-                eps=places[0].value if places else None,
-                eps_source=places[0].where if places else "the graph does not say",
-                eps_places=places,
-                weight_offset=demand.offset or 0.0,
-            )
-        )
-    return tuple(norms)
-
-
-def described(checkpoint: Checkpoint, config: Config | None, demand: Demand) -> tuple[Norm, ...]:
-    """The one norm that the caller describes where the family is unknown: --norm, --kind and --eps suffice.
-
-    Raises `UsageError` when the name fits no tensor.
-    """
-    name = str(demand.norm).removesuffix(".weight")
-    tensors = checkpoint.tensors
-    gain = next((n for n in (f"{name}.weight", f"{name}.gamma", f"{name}.scale", name) if n in tensors), None)
-    if gain is None or name.endswith((".bias", ".beta")):
-        raise UsageError(f"--norm {demand.norm}: expected a norm of the checkpoint, found no tensor {name}.weight")
-    bias = next((n for n in (f"{name}.bias", f"{name}.beta") if n in tensors), None)
-    shape = tensors[gain].shape
-    places = ([] if demand.eps is None else [Place("--eps", demand.eps)]) + any_epsilon(config)
-    return (
-        Norm(
-            name=name,
-            promised=name,
-            role="final",
-            stack=None,
-            layer=None,
-            kind=str(demand.kind),
-            gain=gain,
-            bias=bias,
-            width=shape[-1] if shape else None,
-            width_source=f"the shape of {gain}, no family",
-            eps=places[0].value if places else None,
-            eps_source=places[0].where if places else "given by the caller",
-            eps_places=tuple(places),
-            weight_offset=demand.offset or 0.0,
-        ),
-    )

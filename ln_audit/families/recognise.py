@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 from ln_audit.core import Checkpoint, Recognised
 from ln_audit.errors import FamilyError, UsageError
 from ln_audit.families import containers
-from ln_audit.families.schema import Family, parse
 from ln_audit.families.spelling import unwrap
+from ln_audit.families.table import parse
 from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from ln_audit.families.schema import Family
     from ln_audit.formats.config import Config
 
 _MOST_LISTED = 8
+_WIDTHS = ("hidden_size", "n_embd", "d_model", "dim", "text_config.hidden_size")  # where configs of any family keep it
 _LARGEST_TABLE = 1_000_000  # bytes; ours have 2,000
 DATA = Path(__file__).with_name("data")
 
@@ -31,13 +33,23 @@ def index() -> Mapping[str, Any]:
     return loaded
 
 
+@lru_cache(maxsize=1)
+def telling_names() -> Mapping[str, Any]:
+    """Family → the names of tensors that tell it, and its prefixes; read only where a checkpoint does not say what it is."""
+    loaded: Mapping[str, Any] = json.loads((DATA / "recognised_by.json").read_text(encoding="utf-8"))
+    return loaded
+
+
 @lru_cache(maxsize=8)
 def load(name: str) -> Family:
     """The family `name` that ships with the package. Raises `UsageError` for an unknown name."""
     if name not in index()["families"]:
-        known = ", ".join(index()["families"])
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, index()["families"], n=3) or list(index()["families"])[:3]
         raise UsageError(
-            f"--family {name}: expected one of {known}, found {name!r}", hint="or name a file: --family FILE.toml"
+            f"--family {name}: expected one of {len(index()['families'])} families ({', '.join(near)}, …), found {name!r}",
+            hint="`ln-audit families` lists them; a file works too: --family FILE.toml",
         )
     return parse((DATA / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
@@ -88,32 +100,38 @@ def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Rec
 
 
 def _by_names(checkpoint: Checkpoint) -> tuple[Family, Recognised] | None:
-    fitting = []
-    for name, telling in index()["names"].items():
-        prefixes = telling["prefixes"]
-        seen = set(containers.view(checkpoint, name).actual)
-        for spelt in tuple(seen):
-            seen.update(unwrap(spelt))
-        if any(all(prefix + tensor in seen for tensor in telling["names"]) for prefix in prefixes):
-            fitting.append(name)
-    if len(fitting) > 1:
+    """The family whose telling names are all there; of several the one with the most, and none where two fit equally."""
+    plain = _with_unwrapped(containers.view(checkpoint, None).actual)
+    fitting: dict[str, int] = {}
+    for name, telling in telling_names().items():
+        seen = (
+            plain
+            if not containers.renames(checkpoint, name)
+            else _with_unwrapped(containers.view(checkpoint, name).actual)
+        )
+        if any(all(prefix + tensor in seen for tensor in telling["names"]) for prefix in telling["prefixes"]):
+            fitting[name] = len(telling["names"])
+    best = [name for name, count in fitting.items() if count == max(fitting.values())]
+    if len(best) > 1:
+        more = f" and {len(best) - _MOST_LISTED} more" if len(best) > _MOST_LISTED else ""
         raise FamilyError(
-            f"{checkpoint.files[0]}: expected the names of one family, found those of {' and '.join(fitting)}",
+            f"{checkpoint.files[0]}: expected the names of one family, found those of {', '.join(best[:_MOST_LISTED])}{more}",
             hint="say which with --family NAME, or give the model's config.json with --config",
         )
-    if not fitting:
+    if not best:
         return None
-    telling = index()["names"][fitting[0]]["names"]
-    return load(fitting[0]), Recognised(fitting[0], f"tensor names ({', '.join(telling[:2])}, …)")
+    telling = telling_names()[best[0]]["names"]
+    return load(best[0]), Recognised(best[0], f"tensor names ({', '.join(telling[:2])}, …)")
+
+
+def _with_unwrapped(names: Iterable[str]) -> frozenset[str]:
+    known = tuple(names)
+    return frozenset((*known, *(bare for name in known for bare in unwrap(name))))
 
 
 def candidates(checkpoint: Checkpoint, config: Config | None, taken: Iterable[str] = ()) -> list[str]:
     """One-dimensional tensors of the model's width, but those `taken`: what could be a norm where the family is unknown."""
-    width = (
-        None
-        if config is None
-        else next((config.get(k) for k in ("hidden_size", "n_embd", "d_model") if config.get(k)), None)
-    )
+    width = None if config is None else next((config.get(k) for k in _WIDTHS if config.get(k)), None)
     known = frozenset(taken)
     flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1 and t.name not in known]
     fitting = [t for t in flat if width is None or t.shape[0] == width]

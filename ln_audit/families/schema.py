@@ -1,40 +1,47 @@
 """The shape of a family table: what a model family promises of its norms, as data. Nothing in it is evaluated.
 
-A table is a TOML file (`families/data/*.toml`, or the caller's own). Shapes are config keys, conditions are lists of
-`{key, op, value}` that must all hold, names are patterns over `{layer}`.
+A table is a TOML file (`families/data/*.toml`, or the caller's own); `table.py` reads it. Shapes are products of config keys,
+conditions are lists of `{key, op, value}` that must all hold, names are patterns over `{layer}` and other indexes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, cast
-
-from ln_audit.errors import FamilyError
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Role = Literal["final", "block", "embedding", "qk", "other"]
-_OPERATIONS = ("eq", "ne", "in", "missing", "truthy")
-_CHOICES: dict[str, tuple[str | None, ...]] = {
+KINDS = ("layer_norm", "rms_norm", "l2_norm", "gated_rms_norm", "group_norm", "batch_norm")
+OPERATIONS = ("eq", "ne", "in", "contains", "missing", "truthy")
+CHOICES: dict[str, tuple[str | None, ...]] = {
     "role": ("final", "block", "embedding", "qk", "other"),
     "gain": ("required", "none"),
     "bias": ("required", "optional", "none"),
-    "kind": ("layer_norm", "rms_norm"),
+    "kind": KINDS,
     "chain": (None, "once", "before_gain"),  # as `numerics.cells.CHAINS`; not imported, tables need no numpy
 }
+_INDEX = re.compile(r"\{([a-z]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition on a config key; `op` is eq, ne, in, missing or truthy."""
+    """One condition on a config key; `op` is eq, ne, in, contains, missing or truthy.
+
+    `default` is what the loader takes where the config does not have the key.
+    """
 
     key: str
     op: str
     value: Any = None
+    default: Any = None
 
     def holds(self, found: object) -> bool:
         """Whether the config's value (None when the key is absent) meets the condition."""
+        if found is None:
+            found = self.default
         match self.op:
             case "eq":
                 return bool(found == self.value)
@@ -42,6 +49,8 @@ class Condition:
                 return bool(found != self.value)
             case "in":
                 return found in self.value
+            case "contains":
+                return isinstance(found, (list, tuple, str)) and self.value in found
             case "missing":
                 return found is None
             case _:
@@ -50,32 +59,55 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A number that shapes follow: a config key, its other spellings, its default, and what it is in the tensors."""
+    """A number that shapes follow: a config key, its other spellings, and what else tells it.
+
+    Where the config has no such key the loader takes `default`, or the product of the sizes in `product` divided by those in
+    `over` (`head_dim`: hidden_size over num_attention_heads). Without a config, the axis of `tensor` tells it, or the number
+    of layers that match `count`. A `computed` size is never looked up: the model works it out whatever the config says.
+    """
 
     key: str
     aliases: tuple[str, ...] = ()
     default: int | None = None
-    tensor: str | None = None  # the axis of this tensor tells the size where there is no config
+    tensor: str | None = None
     axis: int = 0
-    count: str | None = None  # or: the number of tensors that match this pattern
+    count: str | None = None
+    product: tuple[str | int, ...] = ()
+    over: tuple[str | int, ...] = ()
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Epsilon:
-    """Where epsilon is written, and what the loader takes when the key is absent."""
+    """Where epsilon is written, and what the loader takes when the key is absent; without keys it is fixed in the code."""
 
-    keys: tuple[str, ...]
+    keys: tuple[str, ...] = ()
     default: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A tensor whose axis has the width of a norm that no config key tells: the layer that reads or writes it."""
+
+    tensor: str
+    axis: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Promise:
-    """One norm, or one norm per layer, that the family promises."""
+    """One norm, or one for each value of the indexes in its name, that the family promises.
+
+    `layers` counts `{layer}`, from the size `first` on if that is given; `counts` names the sizes that count other indexes
+    (`{head}`, `{expert}`, …). An index that nothing counts takes every value that the tensors under `beside` have. With
+    `beside`, the norm is required only where the checkpoint holds a tensor of that beginning (a hybrid's attention layers).
+    The width is the product of `shape`, or that of the tensor `like`. `rooted`: the family's prefixes do not apply.
+    `epsilon` names one of the family's `epsilons` where it is not the usual one.
+    """
 
     name: str
     role: Role
     kind: str
-    shape: tuple[str, ...]
+    shape: tuple[str | int, ...] = ()
     stack: str | None = "decoder"
     layers: str | None = None
     gain: Literal["required", "none"] = "required"
@@ -83,11 +115,43 @@ class Promise:
     weight_offset: float = 0.0
     chain: str | None = None
     when: tuple[Condition, ...] = ()
+    like: Neighbour | None = None
+    first: str | None = None
+    counts: Mapping[str, str] = field(default_factory=dict)
+    beside: str | None = None
+    rooted: bool = False
+    epsilon: str | None = None
+
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        """The names of the indexes in `name`, in order: `layer`, `head`, …"""
+        return tuple(_INDEX.findall(self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A model inside the model, with a family of its own: a vision tower, the language model of a multimodal shell.
+
+    Its family is that of `model_type` in the nested config `config`, `default` where that says nothing. `prefixes` are what
+    stands before its tensors' names, behind the whole's own prefix; the usual one first. `without` lists norms of its family
+    that this model does not build, or builds and never uses.
+    """
+
+    config: str
+    prefixes: tuple[str, ...]
+    stack: str | None = None  # None: as the part's own family says
+    default: str | None = None
+    without: tuple[str, ...] = ()
+    when: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All that one family promises, with the source of each fact in `source` and in the table's comments."""
+    """All that one family promises, with the source of each fact in `source` and in the table's comments.
+
+    `main` lists the stacks whose final norm a recording is taken to be of; empty, all are. Norms of other stacks are required
+    only where the checkpoint holds tensors of that stack.
+    """
 
     name: str
     title: str
@@ -95,6 +159,9 @@ class Family:
     norms: tuple[Promise, ...]
     sizes: Mapping[str, Size]
     epsilon: Epsilon
+    epsilons: Mapping[str, Epsilon] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+    main: tuple[str, ...] = ()
     model_types: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ("",)
@@ -104,98 +171,7 @@ class Family:
     tied_key: str | None = None
     tied_default: bool = False
 
-
-def parse(text: str, where: str) -> Family:
-    """Read a family table. Raises `FamilyError` that names the file, the key, what was expected and what was found."""
-    import tomllib
-
-    try:
-        table = tomllib.loads(text)
-        return _family(table)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FamilyError(f"{where}: expected a TOML table, found a syntax error: {error}") from error
-    except _TableError as error:
-        raise FamilyError(f"{where}: {error}") from error
-
-
-class _TableError(Exception):
-    """A table that is TOML but no family; the message has no file name yet."""
-
-
-def _family(table: dict[str, Any]) -> Family:
-    rest = dict(table)
-    norms = tuple(_promise(row, f"norm[{i}]") for i, row in enumerate(_typed(rest.pop("norm", []), list, "norm")))
-    if not norms:
-        raise _TableError("norm: expected at least one [[norm]], found none")
-    sizes = {
-        key: cast("Size", _build(Size, {"key": key, **_typed(row, dict, f"sizes.{key}")}, f"sizes.{key}"))
-        for key, row in _typed(rest.pop("sizes", {}), dict, "sizes").items()
-    }
-    epsilon = cast("Epsilon", _build(Epsilon, _typed(rest.pop("epsilon", {"keys": []}), dict, "epsilon"), "epsilon"))
-    rest["tied"] = tuple(tuple(names) for names in rest.get("tied", []))
-    for promise in norms:
-        unknown = [key for key in (*promise.shape, promise.layers) if key is not None and key not in sizes]
-        if unknown:
-            raise _TableError(f"norm {promise.name}: expected a key of [sizes], found {unknown[0]!r}")
-    if rest.get("prefixes") == []:
-        raise _TableError('prefixes: expected at least one, found none; without a prefix write [""]')
-    named = {"title": rest.get("name", ""), "source": "given by the caller"} | rest
-    return cast("Family", _build(Family, named | {"norms": norms, "sizes": sizes, "epsilon": epsilon}, "family"))
-
-
-def _promise(row: Any, where: str) -> Promise:
-    table = dict(_typed(row, dict, where))
-    when = []
-    for condition in _typed(table.pop("when", []), list, f"{where}.when"):
-        built = cast("Condition", _build(Condition, _typed(condition, dict, f"{where}.when"), f"{where}.when"))
-        if built.op not in _OPERATIONS:
-            raise _TableError(f"{where}.when: expected one of {', '.join(_OPERATIONS)}, found {built.op!r}")
-        when.append(built)
-    promise = cast("Promise", _build(Promise, table | {"when": tuple(when)}, where))
-    for key, allowed in _CHOICES.items():
-        if getattr(promise, key) not in allowed:
-            raise _TableError(
-                f"{where}.{key}: expected one of {', '.join(filter(None, allowed))}, found {getattr(promise, key)!r}"
-            )
-    if len(promise.shape) != 1:
-        raise _TableError(f"{where}.shape: expected one key of [sizes], found {list(promise.shape)}")
-    if ("{layer}" in promise.name) != (promise.layers is not None):
-        raise _TableError(
-            f"{where}: expected {{layer}} in the name exactly when `layers` is given, found {promise.name!r}"
-        )
-    return promise
-
-
-def _build(cls: type, table: Mapping[str, Any], where: str) -> object:
-    """Make a frozen value of a table; unknown keys and missing ones are named."""
-    known = {field.name: field for field in fields(cls)}
-    unknown = sorted(set(table) - set(known))
-    if unknown:
-        raise _TableError(f"{where}: expected one of {', '.join(sorted(known))}, found {unknown[0]!r}")
-    ready = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    try:
-        value: object = cls(**ready)
-    except TypeError as error:  # a required key is missing: the message of the dataclass names it
-        raise _TableError(f"{where}: {error}") from error
-    for key, item in ready.items():
-        _check_type(item, str(known[key].type), f"{where}.{key}")
-    return value
-
-
-def _check_type(item: object, annotation: str, where: str) -> None:
-    if annotation == "tuple[str, ...]":
-        if not isinstance(item, tuple) or not all(isinstance(part, str) for part in item):
-            raise _TableError(f"{where}: expected a list of strings, found {item!r}")
-        return
-    scalars: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (float, int), "bool": (bool,)}
-    wanted = scalars.get(annotation.removesuffix(" | None"))
-    if wanted is None or item is None:
-        return
-    if not isinstance(item, wanted) or (bool not in wanted and isinstance(item, bool)):
-        raise _TableError(f"{where}: expected {annotation}, found {item!r}")
-
-
-def _typed(item: Any, wanted: type, where: str) -> Any:
-    if not isinstance(item, wanted):
-        raise _TableError(f"{where}: expected a TOML {wanted.__name__}, found {type(item).__name__}")
-    return item
+    @property
+    def epsilon_keys(self) -> tuple[str, ...]:
+        """Every config key that writes one of the family's epsilons."""
+        return tuple(dict.fromkeys(key for each in (self.epsilon, *self.epsilons.values()) for key in each.keys))

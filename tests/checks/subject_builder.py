@@ -1,12 +1,15 @@
 """Subjects made of a few arrays, for tests of single checks."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from ln_audit.checks.subject import Subject
 from ln_audit.core import Checkpoint, Norm, Place, Stored, TensorInfo
 from ln_audit.demand import Demand
+from ln_audit.families.reading import readings
 from ln_audit.families.recognise import load
 from ln_audit.formats.dtypes import decode
 
@@ -23,6 +26,7 @@ def norm(name: str = "ln_f", **changes: object) -> Norm:
         "bias": f"{name}.bias", "width": 4, "width_source": "config.json: n_embd", "eps": 1e-5,
         "eps_source": "config.json: layer_norm_epsilon", "eps_places": (Place("config.json: layer_norm_epsilon", 1e-5),),
     }  # fmt: skip
+    fields["pattern"] = re.sub(r"\.\d+\.", ".{layer}.", str(changes.get("promised", fields["promised"])))
     return Norm(**(fields | changes))
 
 
@@ -37,7 +41,10 @@ def subject(tensors: Mapping[str, np.ndarray], *norms: Norm, read: bool = True, 
         "norms": norms, "demand": Demand(), "values": values if read else {},
         "arrays": {name: decode(value) for name, value in values.items()} if read else {},
     }  # fmt: skip
-    return Subject(**(fields | changes))
+    made = Subject(**(fields | changes))
+    if made.family is None or made.readings:
+        return made
+    return replace(made, readings=readings(made.family, made.config, made.checkpoint))
 
 
 def floats(*values: float) -> np.ndarray:

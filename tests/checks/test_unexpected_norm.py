@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from ln_audit.checks import unexpected_norm
+from ln_audit.formats.config import Config
 from tests.checks.subject_builder import WHOLE, floats, found, norm, subject
 
 
@@ -19,7 +20,8 @@ def test_nothing_beyond_the_model_passes():
 
 def test_a_layer_beyond_the_configured_depth_fails():
     blocks = [norm(f"h.0.ln_{which}", role="block", layer=0) for which in (1, 2)]
-    assert found(unexpected_norm, subject({"transformer.h.1.ln_2.weight": floats(1)}, *blocks)) == [
+    deeper = subject({"transformer.h.1.ln_2.weight": floats(1)}, *blocks, config=Config({"n_layer": 1}, "config.json"))
+    assert found(unexpected_norm, deeper) == [
         (
             "fail",
             "transformer.h.1.ln_2.weight",
@@ -28,10 +30,23 @@ def test_a_layer_beyond_the_configured_depth_fails():
     ]
 
 
-def test_a_bias_that_the_family_does_not_have_is_a_warning():
+def test_a_bias_that_the_family_does_not_have_fails_unless_it_is_all_zeros():
     assert found(unexpected_norm, subject(WHOLE, norm(bias=None, kind="rms_norm"))) == [
-        ("warn", "ln_f", "model.safetensors: ln_f.bias: expected no bias (rms_norm), found one")
+        ("fail", "ln_f", "model.safetensors: ln_f.bias: expected no bias (rms_norm), found one")
     ]
+    zeros = WHOLE | {"ln_f.bias": floats(0, 0, 0, 0)}
+    assert found(unexpected_norm, subject(zeros, norm(bias=None, kind="rms_norm"))) == [
+        ("warn", "ln_f", "model.safetensors: ln_f.bias: expected no bias (rms_norm), found one, all zeros")
+    ]
+
+
+def test_a_norm_that_the_config_rules_out_fails_if_it_says_so_and_is_doubted_if_that_is_only_the_default():
+    tensors = WHOLE | {"h.0.ln_cross_attn.weight": floats(1, 2, 3, 4)}
+    for config, status, value in (({"add_cross_attention": False}, "fail", "False"), ({}, "warn", "its default")):
+        made = subject(tensors, norm(), config=Config(config, "config.json"))
+        told = f"expected no such norm (add_cross_attention is {value}), found one"
+        name = "h.0.ln_cross_attn.weight"
+        assert found(unexpected_norm, made) == [(status, name, f"model.safetensors: {name}: {told}")]
 
 
 def test_an_unknown_family_expects_nothing():

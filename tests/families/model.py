@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping
 
-from ln_audit.core import Checkpoint, TensorInfo
+from ln_audit.core import Checkpoint, Norm, TensorInfo
+from ln_audit.demand import Demand
+from ln_audit.families.contract import contract
+from ln_audit.families.reading import readings
+from ln_audit.families.schema import Family
 from ln_audit.formats.config import Config
 
 
@@ -22,3 +26,8 @@ def gpt2(prefix: str = "", layers: int = 2, width: int = 8) -> dict[str, tuple[i
         for name in ("ln_1", "ln_2"):
             shapes |= {f"{prefix}h.{layer}.{name}.{leaf}": (width,) for leaf in ("weight", "bias")}
     return shapes | {f"{prefix}ln_f.{leaf}": (width,) for leaf in ("weight", "bias")}
+
+
+def promised(family: Family, given: Config | None, of: Checkpoint, demand: Demand = Demand()) -> tuple[Norm, ...]:  # noqa: B008 - frozen
+    """What a family promises for a checkpoint: its readings and their norms in one step."""
+    return contract(readings(family, given, of), of, demand)

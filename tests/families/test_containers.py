@@ -6,9 +6,9 @@ from ln_audit.core import Declared, NormSite
 from ln_audit.demand import Demand
 from ln_audit.errors import FamilyError
 from ln_audit.families import containers
-from ln_audit.families.contract import by_graph, contract
+from ln_audit.families.described import by_graph
 from ln_audit.families.recognise import identify, load
-from tests.families.model import checkpoint, config
+from tests.families.model import checkpoint, config, promised
 
 GGUF_GPT2 = {
     "token_embd.weight": (16, 8), "position_embd.weight": (4, 8), "output_norm.weight": (8,), "output_norm.bias": (8,),
@@ -31,7 +31,7 @@ def test_gguf_is_recognised_by_its_architecture_and_gives_the_familys_norms():
     found = identify(made, None)
     assert found is not None
     assert (found[0].name, found[1].evidence) == ("gpt2", 'general.architecture "gpt2" in model.x')
-    norms = contract(found[0], None, made, Demand())
+    norms = promised(found[0], None, made, Demand())
     assert [(n.name, n.promised, n.gain, n.bias, n.width) for n in norms] == [
         ("blk.0.attn_norm", "h.0.ln_1", "blk.0.attn_norm.weight", "blk.0.attn_norm.bias", 8),
         ("blk.0.ffn_norm", "h.0.ln_2", "blk.0.ffn_norm.weight", "blk.0.ffn_norm.bias", 8),
@@ -42,13 +42,13 @@ def test_gguf_is_recognised_by_its_architecture_and_gives_the_familys_norms():
 
 def test_a_missing_norm_is_named_as_the_container_would_name_it():
     made = container("gguf", {}, GGUF_FACTS)
-    assert contract(load("gpt2"), None, made, Demand())[-1].gain == "output_norm.weight"
+    assert promised(load("gpt2"), None, made, Demand())[-1].gain == "output_norm.weight"
 
 
 def test_a_gguf_without_epsilon_is_what_loaders_refuse():
     facts = {key: value for key, value in GGUF_FACTS.items() if "epsilon" not in key}
     made = container("gguf", GGUF_GPT2, facts)
-    norm = contract(load("gpt2"), None, made, Demand())[-1]
+    norm = promised(load("gpt2"), None, made, Demand())[-1]
     assert norm.eps is None
     assert norm.eps_source.endswith("expected a number, found no such key")
     assert containers.missing_epsilon(container("gguf", {}, {"gemma3.attention.layer_norm_rms_epsilon": 1e-6})) is None
@@ -58,7 +58,7 @@ def test_a_gguf_without_epsilon_is_what_loaders_refuse():
 def test_an_epsilon_under_the_key_of_another_norm_or_architecture_is_none():
     for key in ("gpt2.attention.layer_norm_rms_epsilon", "llama.attention.layer_norm_epsilon"):
         facts = {each: value for each, value in GGUF_FACTS.items() if "epsilon" not in each} | {key: 1e-5}
-        norm = contract(load("gpt2"), None, container("gguf", GGUF_GPT2, facts), Demand())[-1]
+        norm = promised(load("gpt2"), None, container("gguf", GGUF_GPT2, facts), Demand())[-1]
         assert norm.eps is None
         assert norm.eps_source == "model.x: gpt2.attention.layer_norm_epsilon: expected a number, found no such key"
 
@@ -66,7 +66,7 @@ def test_an_epsilon_under_the_key_of_another_norm_or_architecture_is_none():
 def test_a_size_that_loaders_insist_on_is_not_replaced_by_a_default():
     facts = {key: value for key, value in GGUF_FACTS.items() if key != "gpt2.block_count"}
     with pytest.raises(FamilyError, match=r"model\.x: gpt2\.block_count: expected a number, found no such key"):
-        contract(load("gpt2"), None, container("gguf", GGUF_GPT2, facts), Demand())
+        promised(load("gpt2"), None, container("gguf", GGUF_GPT2, facts), Demand())
 
 
 def test_the_hubs_names_are_no_names_of_a_container_that_has_its_own():
@@ -75,7 +75,7 @@ def test_the_hubs_names_are_no_names_of_a_container_that_has_its_own():
         "blk.00.attn_norm.weight": (8,),
     }
     made = container("gguf", shapes, GGUF_FACTS)
-    assert contract(load("gpt2"), None, made, Demand())[-1].gain == "output_norm.weight"
+    assert promised(load("gpt2"), None, made, Demand())[-1].gain == "output_norm.weight"
     assert containers.view(made, "gpt2").uncovered == ["ln_f.weight", "blk.00.attn_norm.weight"]
 
 
@@ -84,12 +84,12 @@ def test_names_of_which_a_container_knows_none_are_not_judged():
     with pytest.raises(
         FamilyError, match="expected the names that tensorflow has for gpt2, found 'transformer/ln_f/gamma'"
     ):
-        contract(load("gpt2"), None, made, Demand())
+        promised(load("gpt2"), None, made, Demand())
 
 
 def test_two_spellings_of_one_name_in_an_archive_are_copies():
     made = container("npz", {"ln_f.weight": (8,), "params/ln_f/scale": (8,), "ln_f.bias": (8,), "wte.weight": (16, 8)})
-    norm = contract(load("gpt2"), config(n_embd=8, n_layer=1), made, Demand())[-1]
+    norm = promised(load("gpt2"), config(n_embd=8, n_layer=1), made, Demand())[-1]
     assert norm.copies == (("ln_f.weight", "params/ln_f/scale"),)
 
 
@@ -110,7 +110,7 @@ def test_nemotrons_gguf_holds_the_full_gain():
         {"output_norm.weight": (8,)},
         {"general.architecture": "nemotron", "nemotron.embedding_length": 8, "nemotron.block_count": 1},
     )
-    assert {norm.weight_offset for norm in contract(load("nemotron"), None, made, Demand())} == {0.0}
+    assert {norm.weight_offset for norm in promised(load("nemotron"), None, made, Demand())} == {0.0}
 
 
 def test_openais_checkpoint_names():
@@ -125,7 +125,7 @@ def test_openais_checkpoint_names():
     made = container("tensorflow", shapes, {"hparams.n_embd": 8, "hparams.n_layer": 1})
     found = identify(made, None)
     assert found is not None
-    norms = contract(found[0], None, made, Demand())
+    norms = promised(found[0], None, made, Demand())
     assert [(n.name, n.gain, n.bias) for n in norms] == [
         ("model/h0/ln_1", "model/h0/ln_1/g", "model/h0/ln_1/b"),
         ("model/h0/ln_2", "model/h0/ln_2/g", "model/h0/ln_2/b"),

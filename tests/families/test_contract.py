@@ -4,10 +4,10 @@ import pytest
 
 from ln_audit.core import Norm, Place
 from ln_audit.demand import Demand
-from ln_audit.errors import FamilyError, UsageError
-from ln_audit.families.contract import contract, described, find_epsilon
+from ln_audit.errors import FamilyError
 from ln_audit.families.recognise import load
-from tests.families.model import checkpoint, config, gpt2
+from ln_audit.families.table import parse
+from tests.families.model import checkpoint, config, gpt2, promised
 
 CONFIG = config(model_type="gpt2", n_embd=8, n_layer=2, layer_norm_epsilon=1e-5)
 
@@ -23,7 +23,7 @@ CONFIG = config(model_type="gpt2", n_embd=8, n_layer=2, layer_norm_epsilon=1e-5)
     ],
 )
 def test_every_published_gpt2_has_its_norms(layers, width, name):
-    norms = contract(
+    norms = promised(
         load("gpt2"),
         config(n_embd=width, n_layer=layers, layer_norm_epsilon=1e-5),
         checkpoint(gpt2("", layers, width)),
@@ -35,16 +35,16 @@ def test_every_published_gpt2_has_its_norms(layers, width, name):
 
 
 def test_the_final_norm_is_complete():
-    norms = contract(load("gpt2"), CONFIG, checkpoint(gpt2("transformer.")), Demand())
+    norms = promised(load("gpt2"), CONFIG, checkpoint(gpt2("transformer.")), Demand())
     assert norms[-1] == Norm(
         "transformer.ln_f", "final", "decoder", None, "layer_norm", "transformer.ln_f.weight", "transformer.ln_f.bias", 8,
-        "config.json: n_embd", 1e-5, "config.json: layer_norm_epsilon", (Place("config.json: layer_norm_epsilon", 1e-5),), chain="once", promised="ln_f",
+        "config.json: n_embd", 1e-5, "config.json: layer_norm_epsilon", (Place("config.json: layer_norm_epsilon", 1e-5),), chain="once", promised="ln_f", pattern="ln_f",
     )  # fmt: skip
     assert [(norm.name, norm.layer) for norm in norms[:2]] == [("transformer.h.0.ln_1", 0), ("transformer.h.1.ln_1", 1)]
 
 
 def test_llama_has_gains_only_and_rounds_before_them():
-    norms = contract(
+    norms = promised(
         load("llama"), config(hidden_size=8, num_hidden_layers=1), checkpoint({"model.norm.weight": (8,)}), Demand()
     )
     assert [(n.name, n.kind, n.bias, n.chain, n.eps) for n in norms][-1] == (
@@ -57,51 +57,122 @@ def test_llama_has_gains_only_and_rounds_before_them():
 
 
 def test_nemotron_adds_one_to_its_gains():
-    norms = contract(load("nemotron"), config(hidden_size=8, num_hidden_layers=1), checkpoint({}), Demand())
+    norms = promised(load("nemotron"), config(hidden_size=8, num_hidden_layers=1), checkpoint({}), Demand())
     assert {n.weight_offset for n in norms} == {1.0}
     assert [n.bias_optional for n in norms] == [True, True, False]
 
 
 def test_the_callers_word_is_what_comparisons_use():
-    norms = contract(load("gpt2"), CONFIG, checkpoint(gpt2()), Demand(eps=1e-6, kind="rms_norm", offset=1.0))
+    norms = promised(load("gpt2"), CONFIG, checkpoint(gpt2()), Demand(eps=1e-6, kind="rms_norm", offset=1.0))
     assert (norms[-1].eps, norms[-1].kind, norms[-1].weight_offset) == (1e-6, "rms_norm", 1.0)
     assert norms[-1].eps_places == (Place("--eps", 1e-6), Place("config.json: layer_norm_epsilon", 1e-5))
 
 
-@pytest.mark.parametrize(
-    ("given", "value", "source"),
-    [
-        (config(layer_norm_epsilon=1e-6), 1e-6, "config.json: layer_norm_epsilon"),
-        (config(), 1e-5, "the loader's default, config.json has no layer_norm_epsilon"),
-        (None, 1e-5, "assumed: the family's usual value, no config"),
-        (config(layer_norm_epsilon="1e-5"), None, "config.json: layer_norm_epsilon: expected a number, found '1e-5'"),
-        (config(layer_norm_epsilon=True), None, "config.json: layer_norm_epsilon: expected a number, found True"),
-    ],
-)
-def test_epsilon_says_where_it_comes_from(given, value, source):
-    found = find_epsilon(load("gpt2"), given, checkpoint({}), Demand())
-    assert (found.value, found.source) == (value, source)
-
-
 def test_a_config_may_not_make_us_build_without_end():
     with pytest.raises(FamilyError, match="config.json: n_layer: expected at most 4,096 layers, found 5,000"):
-        contract(load("gpt2"), config(n_layer=5000), checkpoint({}), Demand())
+        promised(load("gpt2"), config(n_layer=5000), checkpoint({}), Demand())
 
 
-def test_an_unknown_familys_norm_can_be_described():
-    (norm,) = described(
-        checkpoint({"core.scale.weight": (8,), "core.scale.bias": (8,)}),
-        None,
-        Demand(norm="core.scale", kind="layer_norm", eps=1e-6),
+MIXED = """
+name = "mixed"
+prefixes = ["m.", ""]
+[sizes.d]
+default = 8
+[sizes.depth]
+default = 4
+[sizes.more]
+default = 0
+[sizes.heads]
+default = 2
+[sizes.head_dim]
+product = ["d"]
+over = ["heads"]
+[epsilon]
+keys = ["eps"]
+default = 1e-5
+[epsilons.fixed]
+default = 1e-6
+[[norm]]
+name = "b.{layer}.attn.q_norm"
+role = "qk"
+kind = "layer_norm"
+layers = "depth"
+shape = ["head_dim"]
+beside = "b.{layer}.attn."
+epsilon = "fixed"
+[[norm]]
+name = "b.{layer}.enorm"
+role = "other"
+kind = "rms_norm"
+layers = "more"
+first = "depth"
+shape = ["d"]
+[[norm]]
+name = "s.{stage}.b.{block}.norm"
+role = "block"
+kind = "rms_norm"
+like = {tensor = "s.{stage}.b.{block}.up.weight", axis = 1}
+beside = "s.{stage}.b.{block}.up."
+[[norm]]
+name = "plain"
+role = "block"
+kind = "rms_norm"
+gain = "none"
+[[norm]]
+name = "head.norm"
+role = "other"
+kind = "layer_norm"
+bias = "required"
+shape = [2, "d"]
+rooted = true
+beside = "head."
+[[norm]]
+name = "norm"
+role = "final"
+kind = "rms_norm"
+shape = ["d"]
+"""
+TENSORS = {
+    "m.b.1.attn.q.weight": (8, 8), "m.b.3.attn.q_norm.weight": (4,), "m.b.4.enorm.weight": (8,), "head.out.weight": (3, 3),
+    "m.s.0.b.0.up.weight": (9, 5), "m.s.1.b.2.up.weight": (9, 7), "m.norm.weight": (8,),
+}  # fmt: skip
+
+
+def test_a_table_can_say_where_a_norm_is_how_wide_and_beside_what():
+    norms = promised(parse(MIXED, "mixed.toml"), config(eps=1e-3, more=1), checkpoint(TENSORS))
+    assert [(n.name, n.layer, n.width, n.eps, n.eps_source) for n in norms] == [
+        ("m.b.1.attn.q_norm", 1, 4, 1e-6, "fixed in the model's code"),
+        ("m.b.3.attn.q_norm", 3, 4, 1e-6, "fixed in the model's code"),
+        ("m.b.4.enorm", 4, 8, 1e-3, "config.json: eps"),
+        ("m.s.0.b.0.norm", None, 5, 1e-3, "config.json: eps"),
+        ("m.s.1.b.2.norm", None, 7, 1e-3, "config.json: eps"),
+        ("m.plain", None, None, 1e-3, "config.json: eps"),
+        ("head.norm", None, 16, 1e-3, "config.json: eps"),
+        ("m.norm", None, 8, 1e-3, "config.json: eps"),
+    ]
+    assert (
+        norms[0].width_source
+        == "the loader's default, config.json has no d / the loader's default, config.json has no heads"
     )
-    assert (norm.gain, norm.bias, norm.width, norm.eps, norm.role) == (
-        "core.scale.weight",
-        "core.scale.bias",
-        8,
-        1e-6,
-        "final",
+    assert norms[3].width_source == "axis 1 of m.s.0.b.0.up.weight"
+    assert norms[5].tensors == ()
+
+
+def test_the_callers_kind_and_offset_are_those_of_what_is_built_like_the_final_norm():
+    norms = promised(
+        parse(MIXED, "mixed.toml"), config(), checkpoint(TENSORS), Demand(kind="l2_norm", offset=1.0, eps=0.5)
     )
-    with pytest.raises(
-        UsageError, match=r"--norm other: expected a norm of the checkpoint, found no tensor other.weight"
-    ):
-        described(checkpoint({}), None, Demand(norm="other", kind="layer_norm", eps=1e-6))
+    assert {norm.pattern: (norm.kind, norm.eps) for norm in norms} == {
+        "b.{layer}.attn.q_norm": ("layer_norm", 1e-6),
+        "s.{stage}.b.{block}.norm": ("l2_norm", 0.5),
+        "plain": ("l2_norm", 0.5),
+        "head.norm": ("layer_norm", 0.5),
+        "norm": ("l2_norm", 0.5),
+    }
+
+
+def test_more_norms_than_any_model_has_are_not_built():
+    heads = 'name = "b.{layer}.h.{head}.n"\nrole = "qk"\nkind = "rms_norm"\nlayers = "depth"\ncounts = {head = "heads"}\nshape = ["d"]'
+    table = parse(MIXED + "[[norm]]\n" + heads + "\n", "mixed.toml")
+    with pytest.raises(FamilyError, match="expected at most 262,144 norms, found 16,000,000"):
+        promised(table, config(depth=4000, heads=4000), checkpoint({}))

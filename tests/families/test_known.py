@@ -1,14 +1,13 @@
 """Published facts belong to the model that has exactly these norms."""
 
 from ln_audit.demand import Demand
-from ln_audit.families.contract import contract
 from ln_audit.families.known import known
 from ln_audit.families.recognise import load
-from tests.families.model import checkpoint, config, gpt2
+from tests.families.model import checkpoint, config, gpt2, promised
 
 
 def norms(layers, width):
-    return contract(load("gpt2"), config(n_embd=width, n_layer=layers), checkpoint(gpt2("", layers, width)), Demand())
+    return promised(load("gpt2"), config(n_embd=width, n_layer=layers), checkpoint(gpt2("", layers, width)), Demand())
 
 
 def test_gpt2_smalls_facts_are_those_of_the_published_commit():

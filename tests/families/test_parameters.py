@@ -2,9 +2,16 @@
 
 import pytest
 
-from ln_audit.families.parameters import count
+from ln_audit.core import Checkpoint
+from ln_audit.families import parameters
+from ln_audit.families.reading import readings
 from ln_audit.families.recognise import load
 from tests.families.model import checkpoint, config, gpt2
+
+
+def count(of: Checkpoint, family, given) -> int:
+    return parameters.count(of, readings(family, given, of))
+
 
 PLAIN = 16 * 8 + 4 * 8 + 2 * 4 * 8 + 2 * 8  # wte, wpe, two blocks' norms, ln_f
 

@@ -4,8 +4,9 @@ import pytest
 
 from ln_audit.errors import FamilyError
 from ln_audit.families.containers import view
+from ln_audit.families.names import Names
 from ln_audit.families.recognise import load
-from ln_audit.families.sizes import Resolved, layer_of, resolve
+from ln_audit.families.sizes import Resolved, resolve
 from ln_audit.families.spelling import spelling
 from tests.families.model import checkpoint, config, gpt2
 
@@ -13,7 +14,7 @@ from tests.families.model import checkpoint, config, gpt2
 def sizes(shapes, given):
     family = load("gpt2")
     spelt = spelling(family.recognised_by, family.prefixes, view(checkpoint(shapes), None))
-    return resolve(family, given, checkpoint(shapes), spelt)
+    return resolve(family, given, checkpoint(shapes), spelt, Names(list(shapes)))
 
 
 def test_the_config_comes_first_under_either_of_its_spellings():
@@ -45,19 +46,3 @@ def test_without_either_the_size_is_unknown():
 def test_a_size_that_is_none_is_refused(value):
     with pytest.raises(FamilyError, match="config.json: n_embd: expected a whole number from 1 to 1,000,000, found "):
         sizes({}, config(n_embd=value))
-
-
-@pytest.mark.parametrize(
-    ("name", "layer"),
-    [
-        ("h.3.ln_1.weight", 3),
-        ("transformer.h.12.ln_1.weight", 12),
-        ("ch.3.ln_1.weight", None),
-        ("h.x.ln_1.weight", None),
-        ("h.3.ln_2.weight", None),
-        ("h.99999999.ln_1.weight", None),
-        ("h.٣.ln_1.weight", None),
-    ],
-)
-def test_layers_are_read_from_names(name, layer):
-    assert layer_of(name, "h.", ".ln_1.weight") == layer

@@ -1,0 +1,93 @@
+"""Which epsilon a norm runs with: the caller's, else the container's, else the config's, else the loader's default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from ln_audit.core import Checkpoint, Place
+from ln_audit.families import containers
+from ln_audit.formats.shown import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ln_audit.demand import Demand
+    from ln_audit.families import schema
+    from ln_audit.formats.config import Config
+
+# Where configs of any family keep epsilon; read only where the family is unknown and a graph says which norms there are.
+_KEYS = (
+    "layer_norm_epsilon",
+    "layer_norm_eps",
+    "rms_norm_eps",
+    "norm_eps",
+    "norm_epsilon",
+    "layernorm_epsilon",
+    "text_config.rms_norm_eps",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilon:
+    """The epsilon in force, where it came from, and every place it is written."""
+
+    value: float | None
+    source: str
+    places: tuple[Place, ...]
+
+
+def find_epsilon(
+    promised: schema.Epsilon, family: str, config: Config | None, checkpoint: Checkpoint, demand: Demand
+) -> Epsilon:
+    """The epsilon that the family `family` promises as `promised`, in this checkpoint.
+
+    Unknown is None, never a guess; every place that writes one is kept, so that a check can compare them.
+    """
+    sources = [found for found in (containers.config(checkpoint, family), config) if found is not None]
+    keys, default = promised.keys, promised.default
+    written = [place for found in sources for key in keys if (place := _place(found, key)) is not None]
+    if demand.eps is not None:
+        return Epsilon(demand.eps, "given by the caller", (Place("--eps", demand.eps), *written))
+    if not keys:
+        return Epsilon(default, "fixed in the model's code", ())
+    lacking = containers.missing_epsilon(checkpoint, family, keys)
+    if lacking is not None:
+        return Epsilon(None, f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key", tuple(written))
+    if written:
+        return Epsilon(written[0].value, written[0].where, tuple(written))
+    if not sources:
+        return Epsilon(default, "assumed: the family's usual value, no config", ())
+    for found in sources:
+        for key in keys:
+            if found.has(key):
+                return Epsilon(None, f"{found.where}: {key}: expected a number, found {shown(found.get(key))}", ())
+    if containers.has_no_epsilon(checkpoint, family, keys) and config is None:
+        return Epsilon(default, f"fixed in the model's code, {sources[0].where} does not hold it", ())
+    return Epsilon(default, _absent(sources[0], keys), ())
+
+
+def _absent(config: Config, keys: Sequence[str]) -> str:
+    """That the loader takes its default, and which other family's key stands there instead."""
+    other = next((key for key in _KEYS if config.has(key)), None)
+    if other is not None:
+        return f"the loader's default, {config.where} has {other} and no {' or '.join(keys)}"
+    return f"the loader's default, {config.where} has no {' or '.join(keys)}"
+
+
+def any_epsilon(config: Config | None) -> list[Place]:
+    """Every epsilon that a config of whatever family writes."""
+    keys = _KEYS if config is not None else ()
+    return [place for key in keys if config is not None and (place := _place(config, key)) is not None]
+
+
+def _place(config: Config, key: str) -> Place | None:
+    """A number that a config writes; one beyond float64 is infinite, and a check says so."""
+    value = config.get(key)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        return Place(f"{config.where}: {key}", float(value))
+    except OverflowError:
+        return Place(f"{config.where}: {key}", inf)

@@ -1,0 +1,153 @@
+"""One family's table held against one checkpoint: its names, its sizes, its config. A model inside a model has its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ln_audit.errors import FamilyError
+from ln_audit.families import containers
+from ln_audit.families.names import Names
+from ln_audit.families.recognise import index, load
+from ln_audit.families.sizes import Resolved, resolve
+from ln_audit.families.spelling import Spelling, spelling, unwrap
+from ln_audit.formats.config import Config
+from ln_audit.formats.shown import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ln_audit.core import Checkpoint
+    from ln_audit.families.schema import Condition, Family, Part, Promise
+
+_DEEPEST = 4  # models inside models: an omni model's thinker holds towers, and that is all
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A family as one checkpoint has it. `main`: a recording may be taken to be of its final norm.
+
+    `stated` is the config that its loader reads: the container's own where it has one, else `config`.
+    """
+
+    family: Family
+    config: Config | None
+    stated: Config | None
+    names: Names
+    spelling: Spelling
+    sizes: Mapping[str, Resolved]
+    stack: str | None = None
+    main: bool = True
+    without: tuple[str, ...] = ()
+
+    def can_say(self, key: str) -> bool:
+        """Whether the config that is read could hold `key`: a container's own has only what its table lists."""
+        if self.stated is None:
+            return False
+        names = self.spelling.view.names
+        return self.stated is self.config or names is None or key in names.config
+
+    def holds(self, when: Sequence[Condition]) -> bool | None:
+        """Whether all conditions hold; None where a config that does not exist would have to say so."""
+        known = True
+        for condition in when:
+            if not self.can_say(condition.key):
+                known = False
+            elif self.stated is not None and not condition.holds(self.stated.get(condition.key)):
+                return False
+        return True if known else None
+
+    def has(self, beginning: str, *, rooted: bool = False) -> bool:
+        """Whether the checkpoint holds a tensor of this beginning, under any prefix that a loader accepts."""
+        prefixes = ("",) if rooted else self.spelling.prefixes
+        return any(self.names.holds(prefix + beginning) for prefix in prefixes)
+
+    def promises(self) -> Iterator[Promise]:
+        """The rows of the family that this reading has."""
+        return (promise for promise in self.family.norms if promise.name not in self.without)
+
+
+def readings(family: Family, config: Config | None, checkpoint: Checkpoint) -> tuple[Reading, ...]:
+    """The whole's reading and those of its parts.
+
+    Raises `FamilyError` when sizes are no sizes, when the names are not the container's, or a main part is unknown.
+    """
+    view = containers.view(checkpoint, family.name)
+    strange = view.uncovered
+    if strange and len(strange) == len(checkpoint.tensors):
+        told = f"expected the names that {checkpoint.format} has for {family.name}, found {shown(strange[0])}"
+        raise FamilyError(f"{checkpoint.files[0]}: {told}")
+    lacking = containers.missing_size(checkpoint, family.name, family.sizes)
+    if lacking is not None:
+        raise FamilyError(f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key")
+    known = list(view.actual)
+    names = Names((*known, *(bare for name in known for bare in unwrap(name))))
+    return tuple(_walk(family, config, checkpoint, names, view, _Inside()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """Where a family stands in the whole: what is in front of its names, and what the whole says of it."""
+
+    prefixes: tuple[str, ...] = ("",)
+    stack: str | None = None
+    main: bool = True
+    without: tuple[str, ...] = ()
+    depth: int = 0
+
+
+def _walk(
+    family: Family,
+    config: Config | None,
+    checkpoint: Checkpoint,
+    names: Names,
+    view: containers.View,
+    inside: _Inside,
+) -> Iterator[Reading]:
+    stated = (None if inside.depth else containers.config(checkpoint, family.name)) or config
+    prefixes = [outer + own for own in family.prefixes for outer in inside.prefixes]
+    spelt = spelling(_probe(family), prefixes, view)
+    own = view.names.config if view.names is not None and stated is not config else None
+    sizes = resolve(family, stated, checkpoint, spelt, names, states=lambda key: own is None or key in own)
+    if family.norms or not inside.depth:
+        yield Reading(family, config, stated, names, spelt, sizes, inside.stack, inside.main, inside.without)
+    for part in family.parts if inside.depth < _DEEPEST else ():
+        if config is not None and not all(condition.holds(config.get(condition.key)) for condition in part.when):
+            continue
+        main = inside.main and (not family.main or part.stack in family.main)
+        chosen = part_family(part, config, main=main)
+        if chosen is not None:
+            outer = tuple(before + own for own in part.prefixes for before in spelt.prefixes)
+            within = _Inside(outer, part.stack or inside.stack, main, part.without, inside.depth + 1)
+            yield from _walk(chosen, nested(config, part.config), checkpoint, names, view, within)
+
+
+def part_family(part: Part, config: Config | None, *, main: bool) -> Family | None:
+    """The family of a part, by its own config's model_type; None for one that nobody knows and no verdict depends on.
+
+    Raises `FamilyError` for an unknown one of the main stack.
+    """
+    stated = None if config is None else config.get(f"{part.config}.model_type")
+    wanted = part.default if stated is None and config is not None else stated
+    if isinstance(wanted, str):
+        name = index()["model_types"].get(wanted) or (wanted if wanted in index()["families"] else None)
+        if name is not None:
+            return load(name)
+    if not main:
+        return None
+    where = "no config" if config is None else f"{config.where}: {part.config}.model_type"
+    raise FamilyError(f"{where}: expected a family that is known, found {shown(stated)}")
+
+
+def nested(config: Config | None, key: str) -> Config | None:
+    """The config inside a config, with its place in the file; empty where there is none: the loader takes its defaults."""
+    if config is None:
+        return None
+    inner = config.get(key)
+    return Config(inner if hasattr(inner, "keys") else {}, f"{config.where}: {key}")  # type: ignore[arg-type]
+
+
+def _probe(family: Family) -> list[str]:
+    """Names to tell the spelling by: those of the first layer, and those without a layer."""
+    first = [promise.name.replace("{layer}", "0") for promise in family.norms if promise.gain == "required"]
+    return [f"{name}.weight" for name in first] + list(family.recognised_by)

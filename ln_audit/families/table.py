@@ -1,0 +1,165 @@
+"""Read a family table: strictly, with errors that name the file, the key, what was expected and what was found."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, cast
+
+from ln_audit.errors import FamilyError
+from ln_audit.families.schema import CHOICES, OPERATIONS, Condition, Epsilon, Family, Neighbour, Part, Promise, Size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def parse(text: str, where: str) -> Family:
+    """Read a family table. Raises `FamilyError` that names the file, the key, what was expected and what was found."""
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FamilyError(f"{where}: expected a TOML table, found a syntax error: {error}") from error
+    return build(table, where)
+
+
+def build(table: Mapping[str, Any], where: str) -> Family:
+    """A family of a table that is parsed already (`[family.acme]` in a policy). Raises `FamilyError`."""
+    try:
+        return _family(dict(table))
+    except _TableError as error:
+        raise FamilyError(f"{where}: {error}") from error
+
+
+class _TableError(Exception):
+    """A table that is TOML but no family; the message has no file name yet."""
+
+
+def _family(rest: dict[str, Any]) -> Family:
+    norms = tuple(_promise(row, f"norm[{i}]") for i, row in enumerate(_typed(rest.pop("norm", []), list, "norm")))
+    parts = tuple(_part(row, f"part[{i}]") for i, row in enumerate(_typed(rest.pop("part", []), list, "part")))
+    if not norms and not parts:
+        raise _TableError("norm: expected at least one [[norm]], found none")
+    sizes = {key: _size(key, row) for key, row in _typed(rest.pop("sizes", {}), dict, "sizes").items()}
+    epsilon = _epsilon(rest.pop("epsilon", {}), "epsilon")
+    named_epsilons = _typed(rest.pop("epsilons", {}), dict, "epsilons").items()
+    epsilons = {name: _epsilon(row, f"epsilons.{name}") for name, row in named_epsilons}
+    rest["tied"] = tuple(tuple(names) for names in rest.get("tied", []))
+    _closed(norms, sizes, epsilons)
+    if rest.get("prefixes") == []:
+        raise _TableError('prefixes: expected at least one, found none; without a prefix write [""]')
+    named = {"title": rest.get("name", ""), "source": "given by the caller"} | rest
+    made = {"norms": norms, "parts": parts, "sizes": sizes, "epsilon": epsilon, "epsilons": epsilons}
+    return cast("Family", _build(Family, named | made, "family"))
+
+
+def _closed(norms: tuple[Promise, ...], sizes: Mapping[str, Size], epsilons: Mapping[str, Epsilon]) -> None:
+    """Every name that a row uses is defined in the table."""
+    used = [
+        (f"norm {norm.name}", key)
+        for norm in norms
+        for key in (*norm.shape, norm.layers, norm.first, *norm.counts.values())
+    ]
+    used += [(f"sizes.{size.key}", key) for size in sizes.values() for key in (*size.product, *size.over)]
+    for where, key in used:
+        if isinstance(key, str) and key not in sizes:
+            raise _TableError(f"{where}: expected a key of [sizes], found {key!r}")
+    for norm in norms:
+        if norm.epsilon is not None and norm.epsilon not in epsilons:
+            raise _TableError(f"norm {norm.name}: epsilon: expected a key of [epsilons], found {norm.epsilon!r}")
+
+
+def _size(key: str, row: Any) -> Size:
+    where = f"sizes.{key}"
+    return cast("Size", _build(Size, {"key": key, **_typed(row, dict, where)}, where))
+
+
+def _epsilon(row: Any, where: str) -> Epsilon:
+    return cast("Epsilon", _build(Epsilon, _typed(row, dict, where), where))
+
+
+def _part(row: Any, where: str) -> Part:
+    table = dict(_typed(row, dict, where))
+    part = cast("Part", _build(Part, table | {"when": _conditions(table, where)}, where))
+    if not part.prefixes:
+        raise _TableError(f"{where}.prefixes: expected at least one, found none")
+    return part
+
+
+def _conditions(table: dict[str, Any], where: str) -> tuple[Condition, ...]:
+    when = []
+    for row in _typed(table.pop("when", []), list, f"{where}.when"):
+        built = cast("Condition", _build(Condition, _typed(row, dict, f"{where}.when"), f"{where}.when"))
+        if built.op not in OPERATIONS:
+            raise _TableError(f"{where}.when: expected one of {', '.join(OPERATIONS)}, found {built.op!r}")
+        if built.op == "in" and not isinstance(built.value, tuple):
+            raise _TableError(f"{where}.when: value: expected a list, found {built.value!r}")
+        when.append(built)
+    return tuple(when)
+
+
+def _promise(row: Any, where: str) -> Promise:
+    table = dict(_typed(row, dict, where))
+    table["when"] = _conditions(table, where)
+    if "like" in table:
+        table["like"] = _build(Neighbour, _typed(table["like"], dict, f"{where}.like"), f"{where}.like")
+    promise = cast("Promise", _build(Promise, table, where))
+    for key, allowed in CHOICES.items():
+        if getattr(promise, key) not in allowed:
+            raise _TableError(
+                f"{where}.{key}: expected one of {', '.join(filter(None, allowed))}, found {getattr(promise, key)!r}"
+            )
+    if not promise.shape and promise.like is None and promise.gain == "required":
+        raise _TableError(f"{where}.shape: expected one key of [sizes] or more, found none")
+    counted = set(promise.counts) | ({"layer"} if promise.layers is not None else set())
+    if counted - set(promise.indexes):
+        raise _TableError(
+            f"{where}: expected {{{min(counted - set(promise.indexes))}}} in the name, which is counted, found {promise.name!r}"
+        )
+    if set(promise.indexes) - counted and promise.beside is None:
+        open_ = next(index for index in promise.indexes if index not in counted)
+        raise _TableError(f"{where}: expected `layers`, `counts` or `beside` to tell {{{open_}}}, found none")
+    return promise
+
+
+def _build(cls: type, table: Mapping[str, Any], where: str) -> object:
+    """Make a frozen value of a table; unknown keys and missing ones are named."""
+    known = {field.name: field for field in fields(cls)}
+    unknown = sorted(set(table) - set(known))
+    if unknown:
+        raise _TableError(f"{where}: expected one of {', '.join(sorted(known))}, found {unknown[0]!r}")
+    ready = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    try:
+        value: object = cls(**ready)
+    except TypeError as error:  # a required key is missing: the message of the dataclass names it
+        raise _TableError(f"{where}: {error}") from error
+    for key, item in ready.items():
+        _check_type(item, str(known[key].type), f"{where}.{key}")
+    return value
+
+
+_LISTS: dict[str, tuple[type, ...]] = {"tuple[str, ...]": (str,), "tuple[str | int, ...]": (str, int)}
+
+
+def _check_type(item: object, annotation: str, where: str) -> None:
+    if annotation in _LISTS:
+        if not isinstance(item, tuple) or not all(
+            isinstance(part, _LISTS[annotation]) and not isinstance(part, bool) for part in item
+        ):
+            raise _TableError(f"{where}: expected a list of strings, found {item!r}")
+        return
+    if annotation == "Mapping[str, str]":
+        if not isinstance(item, dict) or not all(isinstance(part, str) for part in item.values()):
+            raise _TableError(f"{where}: expected a table of strings, found {item!r}")
+        return
+    scalars: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (float, int), "bool": (bool,)}
+    wanted = scalars.get(annotation.removesuffix(" | None"))
+    if wanted is None or item is None:
+        return
+    if not isinstance(item, wanted) or (bool not in wanted and isinstance(item, bool)):
+        raise _TableError(f"{where}: expected {annotation}, found {item!r}")
+
+
+def _typed(item: Any, wanted: type, where: str) -> Any:
+    if not isinstance(item, wanted):
+        raise _TableError(f"{where}: expected a TOML {wanted.__name__}, found {type(item).__name__}")
+    return item
