@@ -52,6 +52,7 @@ OPTIONAL = {
     "mamba_d_ssm": "ssm.inner_size",
     "vocab_size": "vocab_size",
 }
+FRONTS = ("model.", "backbone.", "transformer.")
 EPSILONS = {"rms_norm": "attention.layer_norm_rms_epsilon", "layer_norm": "attention.layer_norm_epsilon"}
 
 
@@ -105,7 +106,7 @@ def _architecture(name: str, arch: Any, family: Family, row: Mapping[str, Any]) 
         raise LeftOutError(
             f"{family.name} stores gains without their 1, and it is not known that the converter adds it"
         )
-    modules, without = _modules(arch, family)
+    modules, without = _modules(arch, family, row.get("names", {}))
     text = [
         f'# GGUF of architecture "{name}", by scripts/derive_names.py from gguf {version("gguf")} and the table of {family.name}.',
         f"# {row['source']}",
@@ -114,7 +115,7 @@ def _architecture(name: str, arch: Any, family: Family, row: Mapping[str, Any]) 
     ]
     if row.get("adds_one"):
         text.append("weight_offset = 0.0")
-    epsilon = EPSILONS[row.get("epsilon") or _kind(family)]
+    epsilon = EPSILONS[row.get("epsilon") or _kind(family, without)]
     if not family.epsilon.keys:
         text.append(f'epsilon = "{epsilon}"')
     if without:
@@ -130,9 +131,10 @@ def _key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_]+", key) else json.dumps(key)
 
 
-def _kind(family: Family) -> str:
+def _kind(family: Family, without: list[str]) -> str:
     """What the final norm computes, as far as it chooses the key of its epsilon."""
-    final = next((norm for norm in reversed(family.norms) if norm.role == "final"), family.norms[-1])
+    held = [norm for norm in family.norms if norm.name not in without]
+    final = next((norm for norm in reversed(held) if norm.role == "final"), held[-1])
     return "layer_norm" if final.kind == "layer_norm" else "rms_norm"
 
 
@@ -166,7 +168,7 @@ def _less(arch: Any, needed: Mapping[str, str]) -> dict[str, str]:
     return {key: "nextn_predict_layers" for key, theirs in needed.items() if extra and theirs == "block_count"}
 
 
-def _modules(arch: Any, family: Family) -> tuple[dict[str, str], list[str]]:
+def _modules(arch: Any, family: Family, own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """(the family's module → GGUF's, the family's norms that GGUF does not have as they are)."""
     known = gguf.get_tensor_name_map(arch, 2)
     found: dict[str, str] = {}
@@ -174,7 +176,7 @@ def _modules(arch: Any, family: Family) -> tuple[dict[str, str], list[str]]:
     for promise in family.norms:
         if promise.gain == "none":
             continue
-        theirs = _look_up(known, promise.name, ("",) if promise.rooted else family.prefixes)
+        theirs = own.get(promise.name) or _look_up(known, promise.name, ("",) if promise.rooted else family.prefixes)
         if theirs is None or theirs in found.values():
             without.append(promise.name)
         else:
@@ -188,15 +190,19 @@ def _modules(arch: Any, family: Family) -> tuple[dict[str, str], list[str]]:
     for module, theirs in _beside(known, family):
         if theirs not in found.values():
             found.setdefault(module, theirs)
+    for module, theirs in _others(known, family, list(found)):
+        if theirs not in found.values():
+            found.setdefault(module, theirs)
     return found, without
 
 
 def _look_up(known: Any, module: str, prefixes: tuple[str, ...]) -> str | None:
-    """GGUF's name of a module in which at most `{layer}` is open."""
+    """GGUF's name of a module in which at most `{layer}` is open; converters bring names behind one of `FRONTS`."""
     if set(re.findall(r"\{([a-z]+)\}", module)) - {"layer"}:
         return None
-    for prefix in prefixes:
-        names = [known.get_name(f"{prefix}{module}".replace("{layer}", str(layer))) for layer in (0, 1)]
+    for prefix in dict.fromkeys((*prefixes, *FRONTS)):
+        spelt = [f"{prefix}{module}".replace("{layer}", str(layer)) for layer in (0, 1)]
+        names = [known.get_name(each, (".weight",)) or known.get_name(f"{each}.weight") for each in spelt]
         if names[0] is not None and (names[0] == names[1]) != ("{layer}" in module):
             return re.sub(r"(?<=\.)0(?=\.|$)", "{layer}", names[0]) if "{layer}" in module else names[0]
     return None
@@ -218,12 +224,34 @@ def _beside(known: Any, family: Family) -> Iterator[tuple[str, str]]:
     """Modules next to which a norm is required: all that the package knows under that beginning, and of each block."""
     beginnings = dict.fromkeys(norm.beside for norm in family.norms if norm.beside is not None)
     for beginning in beginnings:
-        for prefix in family.prefixes:
+        for prefix in dict.fromkeys((*family.prefixes, *FRONTS)):
             start = f"{prefix}{beginning}".replace("{layer}", "0")
             for name, (_, theirs) in known.mapping.items():
                 if name.startswith(start) and not re.search(r"\{", start) and name != theirs:
                     module = beginning + name[len(start) :]
                     yield module, re.sub(r"(?<=\.)0(?=\.)", "{layer}", theirs)
+
+
+def _others(known: Any, family: Family, modules: list[str]) -> Iterator[tuple[str, str]]:
+    """All other tensors of the architecture, so that what is then not covered is strange to it; as the family calls its like."""
+    starts = tuple({module.partition("{")[0] for module in modules if "{" in module}) or ("layers.",)
+    spelt: dict[str, list[tuple[int, str]]] = {}
+    for name, (_, theirs) in known.mapping.items():
+        if name == theirs or re.search(r"(?<=\.)1(?=\.)", theirs):
+            continue
+        pattern = re.sub(r"(?<=\.)0(?=\.)", "{layer}", theirs)
+        front = next((each for each in (*family.prefixes, *FRONTS) if each and name.startswith(each)), "")
+        module = name.removeprefix(front)
+        if "{" in pattern:
+            module = re.sub(r"(?<=\.)0(?=\.|$)", "{layer}", module, count=1)
+            rank = 0 if module.startswith(starts) else 1
+        else:
+            rank = 0 if name == "lm_head" or (front and front in family.prefixes) else 1 if front else 2
+        spelt.setdefault(pattern, []).append((rank, module))
+    for theirs, named in spelt.items():
+        fitting = [each for each in named if ("{" in each[1]) == ("{" in theirs)]
+        if fitting:
+            yield min(fitting, key=lambda each: each[0])[1], theirs
 
 
 def main() -> None:
