@@ -63,8 +63,10 @@ class Reading:
         return any(self.names.holds(prefix + beginning) for prefix in prefixes)
 
     def promises(self) -> Iterator[Promise]:
-        """The rows of the family that this reading has."""
-        return (promise for promise in self.family.norms if promise.name not in self.without)
+        """The rows of the family that this reading has, but those that its container keeps in another form, or not at all."""
+        names = self.spelling.view.names
+        without = self.without if names is None else (*self.without, *names.without)
+        return (promise for promise in self.family.norms if promise.name not in without)
 
 
 def readings(family: Family, config: Config | None, checkpoint: Checkpoint) -> tuple[Reading, ...]:
