@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ln_audit.errors import FamilyError
-from ln_audit.families import containers
+from ln_audit.families import containers, layouts
 from ln_audit.families.names import Names
 from ln_audit.families.recognise import index, load
 from ln_audit.families.sizes import Resolved, resolve
@@ -74,6 +74,7 @@ def readings(family: Family, config: Config | None, checkpoint: Checkpoint) -> t
 
     Raises `FamilyError` when sizes are no sizes, when the names are not the container's, or a main part is unknown.
     """
+    config = layouts.translated(checkpoint, family.name, config)
     view = containers.view(checkpoint, family.name)
     strange = view.uncovered
     if strange and len(strange) == len(checkpoint.tensors):

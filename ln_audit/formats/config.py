@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ln_audit.core import Source
 
 FILE = "config.json"
+OTHERS = ("params.json",)  # of releases that have no such file: Meta's and Mistral's own
 MAX_CONFIG = 10_000_000  # bytes; the longest known, with per-layer quantization tables, are a tenth of that
 
 
@@ -42,14 +43,18 @@ class Config:
 def read_config(source: Source, override: str | None = None) -> Config | None:
     """The config beside the weights, or the local file `override` (`--config`); None where there is none.
 
+    Of another release's file its own keys are read; what they mean is a matter of its layout.
+
     Numbers that JSON does not have (NaN, Infinity) are kept: transformers reads them too, and checks judge them. Raises
     `FormatError` for what is no JSON object, `UsageError` when `override` cannot be opened.
     """
     if override is not None:
         data, size = _read_local(override)
         return parse_config(data, override, size)
-    file = posixpath.join(posixpath.dirname(source.entry or ""), FILE)
-    if not source.exists(file):
+    beside = posixpath.dirname(source.entry or "")
+    named = (posixpath.join(beside, name) for name in (FILE, *OTHERS))
+    file = next((each for each in named if source.exists(each)), None)
+    if file is None:
         return None
     return parse_config(source.read_prefix(file, MAX_CONFIG + 1), file, source.size(file))
 

@@ -1,7 +1,10 @@
 """Checkpoints under other releases' names: told by names that only they have, and read as the Hub's."""
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
+from ln_audit.audit import audit
 from ln_audit.core import Declared
 from ln_audit.demand import Demand
 from ln_audit.families import containers, layouts
@@ -157,3 +160,19 @@ def test_mlx_keeps_the_hubs_names_and_does_not_say_whether_gains_lack_their_one(
         "mlx",
     )
     assert not containers.view(made, "nemotron").offset_unknown
+
+
+def test_a_release_as_mistral_publishes_it_passes_with_the_epsilon_of_its_own_file(tmp_path):
+    rng = np.random.default_rng(3)
+    tensors = {name: (1 + rng.normal(size=shape) / 8).astype(np.float32) for name, shape in META.items()}
+    save_file(tensors, tmp_path / "consolidated.safetensors", metadata={"format": "pt"})
+    (tmp_path / "params.json").write_text('{"dim": 8, "n_layers": 1, "n_heads": 2, "norm_eps": 2e-5}')
+    (report,) = audit(str(tmp_path), Demand())
+    assert report.family is not None
+    assert report.family.name == "llama"
+    assert [(each.norm.name, each.norm.eps) for each in report.norms] == [
+        ("layers.0.attention_norm", 2e-5),
+        ("layers.0.ffn_norm", 2e-5),
+        ("norm", 2e-5),
+    ]
+    assert [finding.message for finding in report.findings if finding.status == "fail"] == []

@@ -79,3 +79,12 @@ def test_a_given_config_with_wrong_content_is_a_wrong_file(tmp_path):
     given.write_text("eps: 1")
     with pytest.raises(FormatError, match=r"mine\.json: line 1 column 1: expected JSON"):
         read_config(MemorySource({}), str(given))
+
+
+def test_another_releases_config_is_read_where_there_is_no_usual_one():
+    files = {"a/params.json": b'{"dim":8,"norm_eps":1e-05}', "config.json": b"{}"}
+    assert read_config(MemorySource(files, entry="a/consolidated.00.pth")) == Config(
+        {"dim": 8, "norm_eps": 1e-5}, "a/params.json"
+    )
+    files["a/config.json"] = b'{"a":1}'
+    assert read_config(MemorySource(files, entry="a/consolidated.00.pth")) == Config({"a": 1}, "a/config.json")
