@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers test-real docs mutate lint format fixtures fuzz bench clean
+.PHONY: help verify test test-peers test-families test-real docs mutate lint format fixtures fuzz bench clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,10 @@ test: $(VENV)/.dev ## the tests: no network, no torch, no GPU
 
 test-peers: $(VENV)/.peers ## the tests against torch, transformers and onnxruntime
 	$(BIN)/python -m pytest -q -m peers
+
+SHARD ?= 1/1
+test-families: $(VENV)/.peers ## every model type of transformers with every fault planted; resumes; SHARD=1/4 for a quarter
+	$(BIN)/python -m scripts.family_faults --shard $(SHARD)
 
 lint: $(VENV)/.dev ## ruff and mypy over everything
 	$(BIN)/ruff check .

@@ -22,10 +22,6 @@ class NotHereError(Exception):
     """A fault that this model cannot have; its text is the reason."""
 
 
-class UnseeableError(Exception):
-    """A fault that nothing in this very model can show; its text is the reason."""
-
-
 @dataclass(frozen=True)
 class Case:
     """One healthy model with its audit. `final` and `block` are the norms that are recorded; None where there is none."""

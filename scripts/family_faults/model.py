@@ -10,7 +10,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from scripts.family_faults import tiny_models, truth
-from scripts.family_faults.inputs import inputs
+from scripts.family_faults.inputs import attempts
 from scripts.family_faults.recorded import RecordedModel, RecordedNorm, Rows
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _EPSILON = re.compile(r"(^|_)eps(ilon)?$")
 _CALLED_NORM = re.compile(r"norm", re.IGNORECASE)
 _GAINS = ("weight", "gamma", "scale", "gain")
 _USUAL = (1e-5, 1e-6, 1e-12, 1e-8, 1e-7, 1e-3)
+_ROWS = 96
 _DTYPES = ("float32", "bfloat16")
 
 
@@ -43,13 +44,12 @@ def recorded(model_type: str, folder: Path) -> RecordedModel:
         model = tiny_models.build(model_type, config).float().eval()
         _own_values(model, torch)
         model.save_pretrained(folder, max_shard_size="5GB")
-        notes, calls = [], {}
+        notes: list[str] = []
+        calls: dict[str, Calls] = {}
         for dtype in _DTYPES:
             torch.manual_seed(seed)
-            try:
-                calls[dtype] = _run(model, dtype, torch)
-            except Exception as error:  # noqa: BLE001  # whatever a model raises on inputs that do not suit it
-                notes.append(f"{dtype}: not run: {type(error).__name__}: {str(error).splitlines()[0][:160]}")
+            calls[dtype], note = _run(model, dtype, torch)
+            notes += [note] if note else []
     from safetensors.numpy import load_file
 
     tensors = load_file(folder / "model.safetensors")
@@ -89,34 +89,69 @@ def _own_values(model: Any, torch: Any) -> None:
                 parameter.add_(0.05 * torch.randn_like(parameter))
 
 
-def _run(model: Any, dtype: str, torch: Any) -> dict[str, tuple[int, Rows]]:
-    """One forward pass in `dtype`: for every leaf module that keeps its input's shape, the order of its call, its rows."""
+Calls = dict[str, tuple[int, "Rows"]]  # by module: the order of its call, and its rows
+
+
+def _run(model: Any, dtype: str, torch: Any) -> tuple[Calls, str | None]:
+    """The forward pass in `dtype` that reaches most modules; those that keep their input's shape are recorded.
+
+    Where even that ends with an error, what was recorded until then counts all the same, and the note says so.
+    """
     cast = model if dtype == "float32" else copy.deepcopy(model).to(getattr(torch, dtype))
-    calls: dict[str, tuple[int, Rows]] = {}
+    best: Calls = {}
+    note = None
+    for given in attempts(cast, torch):
+        calls, error = _pass(cast, _cast(given, getattr(torch, dtype), torch), torch)
+        if error is None:
+            return calls, None
+        if note is None or len(calls) > len(best):
+            told = (str(error).splitlines() or [""])[0][:160]
+            best, note = calls, f"{dtype}: ended after {len(calls)} modules: {type(error).__name__}: {told}"
+    return best, note
+
+
+def _pass(model: Any, given: Mapping[str, Any], torch: Any) -> tuple[Calls, Exception | None]:
+    """One forward pass with hooks, and the error that it ended with."""
+    calls: Calls = {}
 
     def keep(name: str) -> Any:
         def hook(_: Any, given: Any, named: Any, gave: Any) -> None:
             before: Any = given[0] if given else next(iter(named.values()), None)
             same = torch.is_tensor(before) and torch.is_tensor(gave) and before.shape == gave.shape
             if same and name not in calls and before.is_floating_point():
-                calls[name] = (len(calls), Rows(_array(before, torch), _array(gave, torch)))
+                calls[name] = (len(calls), Rows(*(_array(_some(side), torch) for side in (before, gave))))
 
         return hook
 
     hooks = [
         module.register_forward_hook(keep(name), with_kwargs=True)
-        for name, module in cast.named_modules()
+        for name, module in model.named_modules()
         if not any(True for _ in module.children()) or _CALLED_NORM.search(type(module).__name__)
     ]
-    given = {
-        name: value.to(getattr(torch, dtype)) if torch.is_tensor(value) and value.is_floating_point() else value
-        for name, value in inputs(cast, torch).items()
-    }
-    with torch.no_grad():
-        cast(**given)
+    ended: Exception | None = None
+    try:
+        with torch.no_grad():
+            model(**given)
+    except Exception as error:  # noqa: BLE001  # whatever a model raises on inputs that do not suit it
+        ended = error
     for hook in hooks:
         hook.remove()
-    return calls
+    return calls, ended
+
+
+def _cast(given: Mapping[str, Any], dtype: Any, torch: Any) -> dict[str, Any]:
+    """Inputs that are no numbers of things, in the dtype of the run."""
+    return {
+        name: value.to(dtype) if torch.is_tensor(value) and value.is_floating_point() else value
+        for name, value in given.items()
+    }
+
+
+def _some(tensor: Any) -> Any:
+    """No more rows of [..., d] than a recording needs."""
+    if tensor.dim() < 2 or tensor.numel() // max(tensor.shape[-1], 1) <= _ROWS:
+        return tensor
+    return tensor.reshape(-1, tensor.shape[-1])[:_ROWS]
 
 
 def _array(tensor: Any, torch: Any) -> Any:

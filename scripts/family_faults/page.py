@@ -111,9 +111,7 @@ def _lists(models: Sequence[str], measured: Sequence[str], done: Mapping[tuple[s
         for expected in fault.expected.values()
         if expected.reason
     }
-    unseen = {f"{record.fault}: {trial.message}" for record in _of(measured, done) for trial in record.trials
-              if trial.word == "not seen" and trial.message}  # fmt: skip
-    yield _titled("What cannot be seen, and why", sorted(reasons | unseen))
+    yield _titled("What cannot be seen, and why", sorted(reasons))
     notes = [f"{name}: {note}" for name in measured for note in done[name, MODEL].notes]
     yield _titled("Not run, or not whole", notes)
     yield _titled(

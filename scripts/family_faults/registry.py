@@ -103,7 +103,7 @@ FAULTS: tuple[Fault, ...] = (
         },
     ),
     Fault("bias zeroed", "bias 0", faults.bias_zeroed, _BOTH, _values(r".*biases differ")),
-    Fault("bias added", "bias +", faults.bias_added, _BOTH, {NONE: Expected("warns by", "LN003", "{norm}$")}),
+    Fault("bias added", "bias +", faults.bias_added, _BOTH, {NONE: _fails("LN003")}),
     Fault("other kind stated", "kind told", faults.kind_stated, _BOTH, {STATED: _fails("LN009", ".*: kind$")}),
     Fault(
         "other kind run",

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".family_faults"
 DATA = ROOT / "ln_audit" / "families" / "data"
 MODEL = "model"  # the line that says what the model is, beside those of its faults
-_CODE = ("ln_audit/**/*.py", "scripts/family_faults/*.py", "scripts/derive/tiny*.py", "scripts/recording_file.py")
+_CODE = ("ln_audit/**/*.py", "scripts/family_faults/*.*", "scripts/derive/tiny*.py", "scripts/recording_file.py")
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,11 @@ times, or needs a library that is not there, is said and left out.
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
+RUNNABLE = Path(__file__).with_name("runnable.toml")
 _MOST = 40_000_000  # parameters; each fault writes the whole model
 
 
@@ -21,10 +24,20 @@ def model_types() -> list[str]:
 
 
 def config(model_type: str) -> Any:
-    """A config of few layers and channels."""
+    """A config of few layers and channels that the model can be run with."""
     from scripts.derive import tiny
 
-    return tiny.tiny_config(model_type)
+    made: Any = tiny.tiny_config(model_type)
+    for key, value in tomllib.loads(RUNNABLE.read_text(encoding="utf-8")).get(model_type, {}).items():
+        *path, last = key.split(".")
+        inner: Any = made
+        for name in path:
+            inner = inner[name] if isinstance(inner, dict) else getattr(inner, name)
+        if isinstance(inner, dict):
+            inner[last] = value
+        else:
+            setattr(inner, last, value)
+    return made
 
 
 def build(model_type: str, config: Any) -> Any:

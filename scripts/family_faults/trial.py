@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
-from scripts.family_faults.case import Case, NotHereError, UnseeableError
+from scripts.family_faults.case import Case, NotHereError
 from scripts.family_faults.expected import Expected, judged
 from scripts.family_faults.planting import Planted, write_model, write_recording
 from scripts.family_faults.registry import NONE, Fault
@@ -61,9 +61,6 @@ def _trials(case: Case, fault: Fault, norm: RecordedNorm) -> Iterator[Trial]:
         planted = fault.plant(case, norm)
     except NotHereError as reason:
         yield Trial(norm.name, "", "not here", str(reason))
-        return
-    except UnseeableError as reason:
-        yield Trial(norm.name, "", "not seen", str(reason))
         return
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

@@ -30,8 +30,8 @@ def shown(rows: Rows, epsilons: Sequence[float]) -> Shown | None:
     Rows whose mean is zero fit both kinds: that is None too, since they show neither.
     """
     before, after = (np.asarray(side, np.float64) for side in rows)
-    if before.shape != after.shape or before.ndim < 2 or before.shape[-1] < 4:
-        return None
+    if before.shape != after.shape or before.ndim < 2 or before.shape[-1] < 4 or np.array_equal(before, after):
+        return None  # what gives its rows back is no norm, though rows that are normed already would fit
     x, y = (side.reshape(-1, side.shape[-1]) for side in (before, after))  # [n, d]
     if len(x) < _FEWEST or not (np.isfinite(x).all() and np.isfinite(y).all()):
         return None
