@@ -176,3 +176,22 @@ def test_a_release_as_mistral_publishes_it_passes_with_the_epsilon_of_its_own_fi
         ("norm", 2e-5),
     ]
     assert [finding.message for finding in report.findings if finding.status == "fail"] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ({}, ("layer_norm", 0.0, "final_layernorm.bias")),
+        ({"apply_layernorm_1p": True}, ("layer_norm", 1.0, "final_layernorm.bias")),
+        ({"normalization": "RMSNorm"}, ("rms_norm", 0.0, None)),
+    ],
+)
+def test_a_merged_megatron_checkpoint_has_the_norms_that_its_arguments_say(more, found):
+    told = config(model_type="megatron_gpt", hidden_size=8, num_layers=1, **more)
+    norms = promised(load("megatron_gpt"), told, checkpoint({"layers.0.input_layernorm.weight": (8,)}))
+    assert [(norm.kind, norm.weight_offset, norm.bias) for norm in norms][-1] == found
+    assert [norm.name for norm in norms] == [
+        "layers.0.input_layernorm",
+        "layers.0.post_attention_layernorm",
+        "final_layernorm",
+    ]
