@@ -164,10 +164,11 @@ def _with_claims(subject: Subject, pair: agreement.Pair) -> Subject:
 def _identified(subject: Subject) -> Subject:
     """The subject with its family, given or recognised; as it was where nothing that we know fits."""
     demand = subject.demand
+    own = {} if demand.policy is None else demand.policy.families
     if demand.family is not None:
-        family = recognise.given(demand.family)
+        family = recognise.given(demand.family, own)
         return replace(subject, family=family, recognised=Recognised(family.name, "given by the caller"))
-    found = recognise.identify(subject.checkpoint, subject.config)
+    found = recognise.identify(subject.checkpoint, subject.config, own)
     return subject if found is None else replace(subject, family=found[0], recognised=found[1])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from ln_audit import output
 from ln_audit.demand import Demand
 from ln_audit.errors import AuditError, UsageError
 from ln_audit.options import Plain, PlainGroup
+from ln_audit.record.recipe import Recipe
 
 app = typer.Typer(
     name="ln-audit",
@@ -42,6 +44,11 @@ def verify(
     recording: opt.Recordings = None,
     before: opt.Before = None,
     after: opt.After = None,
+    record: opt.RecordNow = False,
+    text: opt.RecordText = None,
+    random: opt.RecordRandom = None,
+    dtype: opt.RecordDtype = None,
+    device: opt.RecordDevice = None,
     output_dtype: opt.OutputDtype = None,
     before_rounded: opt.BeforeRounded = None,
     norm: opt.NormName = None,
@@ -87,15 +94,23 @@ def verify(
         full=full,
         progress=output.on_terminal(sys.stderr) and not quiet,
     )
-    opt.check(demand, targets or ())
+    demand = opt.check(demand, targets or ())
+    recipe = opt.to_record(
+        record, Recipe(text, dtype=dtype, device=device, norms=(norm,) if norm else ()), random, targets
+    )
     writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color)
     from ln_audit.audit import audit, audit_recording
 
-    if targets:
+    if recipe is not None:
+        from ln_audit.record.here import verified
+
+        shown = output.progress if demand.progress else output.no_progress
+        reports = tuple(report for target in targets or () for report in verified(target, demand, recipe, shown))
+    elif targets:
         reports = tuple(report for target in targets for report in audit(target, demand))
     else:
         reports = tuple(audit_recording(path, demand) for path in demand.recordings)
-    raise typer.Exit(writer.write(reports))
+    raise typer.Exit(writer.write(reports, demand.policy))
 
 
 @app.command(cls=Plain)
@@ -115,12 +130,12 @@ def report(
         config=config, family=family, revision=revision, values=opt.values(values) or "all", offline=offline,
         progress=output.on_terminal(sys.stderr),
     )  # fmt: skip
-    opt.check(demand, [target])
+    demand = opt.check(demand, [target])
     writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=no_color)
     from ln_audit.audit import audit
     from ln_audit.reports import parameters
 
-    raise typer.Exit(writer.write(audit(target, demand), text=parameters.render))
+    raise typer.Exit(writer.write(audit(target, demand), demand.policy, text=parameters.render))
 
 
 @app.command(cls=Plain)
@@ -129,6 +144,17 @@ def explain(rule: opt.RuleName = None) -> None:
     from ln_audit.explain import overview, rule_document
 
     output.emit(overview() if rule is None else rule_document(rule))
+
+
+@app.command(cls=Plain)
+def families(name: opt.FamilyName = None) -> None:
+    """Which families are known? With a name: what it promises of its norms, and where that was learnt."""
+    from ln_audit.catalogue import known, promises
+    from ln_audit.policy import read
+
+    policy = read(".")
+    own = {} if policy is None else policy.families
+    output.emit(known(own) if name is None else promises(name, own))
 
 
 @app.command(cls=Plain)
@@ -142,10 +168,44 @@ def trace(
     offline: opt.Offline = False,
 ) -> None:
     """How does the residual stream grow, and what does the final norm do to it?"""
+    from ln_audit.policy import read as policy_of
     from ln_audit.tracing import traced
 
     demand = Demand(norm=norm, config=config, family=family, revision=revision, offline=offline, values="final")
+    demand = replace(demand, policy=policy_of("."))
     output.emit(traced(recording, target, demand))
+
+
+@app.command(cls=Plain)
+def record(
+    target: opt.Recorded,
+    file: opt.NewRecording = None,
+    text: opt.RunText = None,
+    tokens: opt.RunTokens = None,
+    random: opt.RunRandom = None,
+    norm: opt.NormNames = None,
+    all_norms: opt.AllNorms = False,
+    hidden_states: opt.HiddenStates = False,
+    dtype: opt.Dtype = None,
+    device: opt.Device = None,
+    family: opt.Family = None,
+    revision: opt.Revision = None,
+    offline: opt.Offline = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Run the model through transformers and record what its final norm read and gave, for `verify --recording`."""
+    asked = Recipe(text, tokens, None, tuple(norm or ()), all_norms, hidden_states, dtype, device)
+    recipe = opt.recipe(asked, random)
+    if file is None:
+        raise UsageError("--output: expected a file to write the recording to, found none", hint="-o run.safetensors")
+    demand = Demand(family=family, revision=revision, offline=offline)
+    demand = opt.check(demand, [target])
+    from ln_audit.record.run import record as run
+
+    shown = output.progress if output.on_terminal(sys.stderr) and not quiet else output.no_progress
+    made = run(target, file, recipe, demand, shown)
+    if not quiet:
+        output.emit(made.told(target))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ln_audit.families.schema import Family
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy file that was read: where, its SHA-256, and the families of one's own that it describes."""
+
+    path: str
+    sha256: str
+    families: Mapping[str, Family] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +38,13 @@ class Demand:
     recordings: tuple[str, ...] = ()
     before: str | None = None
     after: str | None = None
+    record: Callable[[], tuple[str, str]] | None = (
+        None  # makes a recording of the target: its file, and how it was made
+    )
     output_dtype: str | None = None
     before_rounded: str | None = None
     against: str | None = None
     lock: str | None = None
     require: tuple[str, ...] = ()
     strict: bool = False
+    policy: Policy | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, cast
@@ -12,6 +13,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from ln_audit.demand import Demand
 from ln_audit.errors import UsageError
+from ln_audit.record.recipe import DTYPES as RUN_DTYPES
+from ln_audit.record.recipe import LEAST, Recipe
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 
@@ -20,8 +23,11 @@ _TARGET = "sample, gpt2, org/name, org/name@revision, hf://org/name, https://hos
 Targets = Annotated[Optional[list[str]], typer.Argument(help=f"What to verify: {_TARGET}", show_default=False)]
 Target = Annotated[str, typer.Argument(help=f"What to report: {_TARGET}", show_default=False)]
 MaybeTarget = Annotated[Optional[str], typer.Argument(help=f"The model that it was recorded from: {_TARGET}")]
+Recorded = Annotated[str, typer.Argument(help=f"What to run: {_TARGET}", show_default=False)]
 RecordingFile = Annotated[str, typer.Argument(help="A recording (safetensors).", show_default=False)]
 RuleName = Annotated[Optional[str], typer.Argument(help="A rule's id or name: LN001 or missing-norm.")]
+
+FamilyName = Annotated[Optional[str], typer.Argument(help="A family, a model_type, or a table of your own: FILE.toml.")]
 
 
 def _option(
@@ -93,6 +99,32 @@ Verbose = Annotated[bool, _option("--verbose", "Every finding on a line of its o
 NoColor = Annotated[bool, _option("--no-color", "No colour (NO_COLOR does the same).", None, _OUT)]
 
 
+_MADE, _LOADED = "What is run and recorded", "How it is loaded"
+NewRecording = Annotated[
+    Text, typer.Option("-o", "--output", help="The recording to write.", metavar="FILE", show_default=False)
+]
+RunText = Annotated[Text, _option("--text", "Run it on this text, through its own tokenizer.", "TEXT", _MADE)]
+RunTokens = Annotated[Text, _option("--tokens", "Run it on token ids: a .npy file, or numbers as text.", "FILE", _MADE)]
+RunRandom = Annotated[Text, _option("--random", "Run it on N random tokens, the same each time.", "N", _MADE)]
+NormNames = Annotated[
+    Optional[list[str]],
+    _option("--norm", "A norm or module to record; may be repeated. Default: the final one.", "NAME", _MADE),
+]
+AllNorms = Annotated[bool, _option("--all-norms", "Record every norm.", None, _MADE)]
+HiddenStates = Annotated[
+    bool, _option("--hidden-states", "Record hidden_states too, as transformers returns them.", None, _MADE)
+]
+Dtype = Annotated[Text, _option("--dtype", "float32, bfloat16 or float16; default: as it is stored.", "DTYPE", _LOADED)]
+Device = Annotated[Text, _option("--device", "cpu (default), cuda, mps, …", "DEVICE", _LOADED)]
+RecordNow = Annotated[
+    bool, _option("--record", f"Run the model here and verify what it computed, on {LEAST} random tokens.", None, _RUN)
+]
+RecordText = Annotated[Text, _option("--text", "With --record: run it on this text instead.", "TEXT", _RUN)]
+RecordRandom = Annotated[Text, _option("--random", "With --record: on N random tokens.", "N", _RUN)]
+RecordDtype = Annotated[Text, _option("--dtype", "With --record: the dtype that it runs in.", "DTYPE", _RUN)]
+RecordDevice = Annotated[Text, _option("--device", "With --record: the device that it runs on.", "DEVICE", _RUN)]
+
+
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")  # of a switch in the environment
 
 
@@ -151,14 +183,51 @@ def values(text: str | None) -> Literal["final", "all"] | None:
     return cast("Literal['final', 'all'] | None", text)
 
 
-def check(demand: Demand, targets: Sequence[str]) -> None:
-    """Raise `UsageError` for a call that contradicts itself, before anything is opened."""
+def recipe(given: Recipe, random: str | None, *, least: int | None = None) -> Recipe:
+    """What a model is to be run on: exactly one of text, tokens and random, or `least` random tokens where none is said.
+
+    Raises `UsageError`.
+    """
+    count = number("--random", random)
+    if count is not None and (count != int(count) or count < 1):
+        raise UsageError(f"--random: expected a whole number of tokens above 0, found {random}")
+    said = [
+        name
+        for name, value in (("--text", given.text), ("--tokens", given.tokens), ("--random", random))
+        if value is not None
+    ]
+    if len(said) != 1 and (said or least is None):
+        found = " and ".join(said) or "none"
+        raise UsageError(f"--text, --tokens and --random: expected one of them, found {found}")
+    if given.dtype is not None and given.dtype not in RUN_DTYPES:
+        raise UsageError(f"--dtype: expected one of {', '.join(RUN_DTYPES)}, found {given.dtype!r}")
+    if given.norms and given.all_norms:
+        raise UsageError("--norm and --all-norms: expected one of them, found both")
+    return replace(given, random=int(count) if count is not None else None if said else least)
+
+
+def to_record(record: bool, given: Recipe, random: str | None, targets: Sequence[str] | None) -> Recipe | None:
+    """What `verify --record` runs; None without --record. Raises `UsageError` for what belongs to it and stands alone."""
+    alone = {"--text": given.text, "--random": random, "--dtype": given.dtype, "--device": given.device}
+    said = next((option for option, value in alone.items() if value is not None), None)
+    if not record and said is not None:
+        raise UsageError(f"{said}: expected --record, which it belongs to, found none")
+    if record and not targets:
+        raise UsageError("--record: expected a target to run, found none")
+    return recipe(given, random, least=LEAST) if record else None
+
+
+def check(demand: Demand, targets: Sequence[str]) -> Demand:
+    """The demand with the policy of the working directory.
+
+    Raises `UsageError` for a call that contradicts itself, before anything is opened.
+    """
     from ln_audit import policy
 
-    policy.refuse_policy_files(".")
     policy.required(demand.require)
     _check_values(demand)
     _check_targets(demand, targets)
+    return replace(demand, policy=policy.read("."))
 
 
 def _check_values(demand: Demand) -> None:
@@ -201,5 +270,5 @@ def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
 def help_for(arguments: Sequence[str]) -> str:
     """The help that belongs to a call: `ln-audit verify --help`."""
     command = next((word for word in arguments if not word.startswith("-")), None)
-    known = ("verify", "report", "explain", "trace")
+    known = ("verify", "report", "explain", "trace", "record")
     return f"ln-audit {command} --help" if command in known else "ln-audit --help"

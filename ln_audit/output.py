@@ -18,6 +18,8 @@ from ln_audit.reports.document import Run, exit_code
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ln_audit.demand import Policy
+
 BUG = 4
 _ANNOUNCED = ("markdown", "junit", "sarif", "github", "html", "xml", "yaml")  # formats that this version does not write
 _COLOURS = {"PASS": "32", "FAIL": "31", "INCOMPLETE": "33", "ERROR": "31", "✗": "31", "!": "33", "✓": "32", "–": "2"}
@@ -49,9 +51,11 @@ class Writer:
         colour = on_terminal(sys.stdout) and not no_color and not os.environ.get("NO_COLOR")
         return cls(found, tuple(pairs), quiet, verbose, colour)
 
-    def write(self, found: Sequence[Report], text: Callable[[Run], str] | None = None) -> int:
+    def write(
+        self, found: Sequence[Report], policy: Policy | None = None, text: Callable[[Run], str] | None = None
+    ) -> int:
         """Write the reports and return the exit code. Raises `UsageError` for a file that cannot be written."""
-        run = Run(tuple(found), exit_code(found))
+        run = Run(tuple(found), exit_code(found), policy=policy)
         for report_format, path in self.files:
             _write_file(path, report_format.render(run))
         if self.shown.NAME != "text":
@@ -120,6 +124,16 @@ def _write_file(path: Path, content: str) -> None:
 def on_terminal(stream: TextIO | None) -> bool:
     """Whether a person is looking."""
     return stream is not None and stream.isatty()
+
+
+def progress(done: int, total: int) -> None:
+    """One line on a terminal's standard error that is written again and again, and gone at the end."""
+    told = f"  {done:,} of {total:,} positions" if done < total else ""
+    complain(f"\r\x1b[K{told}")
+
+
+def no_progress(done: int, total: int) -> None:
+    """Nobody is looking."""
 
 
 def coloured(text: str) -> str:

@@ -1,19 +1,22 @@
-"""What makes a gate stricter: rules that must be decided, and warnings that fail. It only ever adds."""
+"""The policy of a gate: rules that must be decided, warnings that fail, families of one's own. It only ever adds."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ln_audit import checks
-from ln_audit.errors import UsageError
+from ln_audit.demand import Policy
+from ln_audit.errors import FamilyError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ln_audit.report import Finding
+
+_LARGEST = 10_000_000  # bytes of a policy; one of a company with a thousand families would have a third of that
 
 
 def required(names: Iterable[str]) -> frozenset[str]:
@@ -39,26 +42,65 @@ def _held(finding: Finding, require: frozenset[str], *, strict: bool) -> Finding
     return finding
 
 
-def refuse_policy_files(folder: str) -> None:
-    """Raise `UsageError` if the working directory holds a policy: this version reads none, and ignoring one would weaken a gate."""
-    hint = "this version reads no policy: use --require and --strict"
-    if os.path.lexists(os.path.join(folder, "ln-audit.toml")):  # noqa: PTH118 - a folder that is gone has no Path
-        raise UsageError("ln-audit.toml: expected no policy file, found one", hint=hint)
-    if _has_policy(os.path.join(folder, "pyproject.toml")):  # noqa: PTH118
-        raise UsageError("pyproject.toml: expected no [tool.ln-audit], found one", hint=hint)
+def read(folder: str) -> Policy | None:
+    """The policy of the working directory: ln-audit.toml, else [tool.ln-audit] of pyproject.toml; None where there is none.
 
-
-def _has_policy(project: str) -> bool:
-    """Whether a pyproject.toml has a table for us; one that cannot be read might, and is refused."""
+    This version takes families of one's own from it and nothing else. Raises `UsageError` for every other key: to ignore one
+    would weaken a gate.
+    """
+    own = os.path.join(folder, "ln-audit.toml")  # noqa: PTH118 - a folder that is gone has no Path
+    if os.path.lexists(own):
+        data = _bytes(own, "ln-audit.toml")
+        return _policy("ln-audit.toml", data, _toml(data, "ln-audit.toml"))
+    project = os.path.join(folder, "pyproject.toml")  # noqa: PTH118
     if not os.path.lexists(project):
-        return False
-    try:
-        text = Path(project).read_bytes()
-        if b"ln-audit" not in text and b"\\u" not in text:  # what most projects cost: one search
-            return False
-        import tomllib
+        return None
+    data = _bytes(project, "pyproject.toml")
+    if b"ln-audit" not in data and b"\\u" not in data:  # what most projects cost: one search
+        return None
+    tool = _toml(data, "pyproject.toml").get("tool")
+    table = tool.get("ln-audit") if isinstance(tool, dict) else None
+    return None if table is None else _policy("pyproject.toml: tool.ln-audit", data, table)
 
-        tool = tomllib.loads(text.decode()).get("tool", {})
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"pyproject.toml: expected TOML that can be read for a policy, found: {error}") from error
-    return isinstance(tool, dict) and "ln-audit" in tool
+
+def _policy(where: str, data: bytes, table: object) -> Policy:
+    from ln_audit.families.table import build
+
+    if not isinstance(table, dict) or set(table) - {"family"}:
+        found = repr(min(set(table) - {"family"})) if isinstance(table, dict) else repr(table)
+        hint = "this version reads families from a policy and nothing else: use --require and --strict"
+        raise UsageError(f"{where}: expected only [family.NAME], found {found}", hint=hint)
+    families = {}
+    rows = table.get("family", {})
+    for name, row in rows.items() if isinstance(rows, dict) else [("", rows)]:
+        told = f"{where}: family.{name}"
+        if not isinstance(row, dict) or row.get("name", name) != name:
+            raise UsageError(f"{told}: expected a table of that name, found {row!r:.60}")
+        try:
+            families[name] = build({"name": name, **row}, told)
+        except FamilyError as error:
+            raise UsageError(error.message) from error
+    return Policy(where.partition(":")[0], hashlib.sha256(data).hexdigest(), families)
+
+
+def _bytes(path: str, name: str) -> bytes:
+    """A policy's bytes; one that cannot be read might hold something, and is refused."""
+    try:
+        if not os.path.isfile(path):  # noqa: PTH113
+            raise UsageError(f"{name}: expected a file, found none that can be read")
+        with open(path, "rb") as file:  # noqa: PTH123
+            data = file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name}: expected a policy that can be read, found: {error}") from error
+    if len(data) > _LARGEST:
+        raise UsageError(f"{name}: expected at most {_LARGEST:,} bytes, found more")
+    return data
+
+
+def _toml(data: bytes, name: str) -> dict[str, object]:
+    import tomllib
+
+    try:
+        return tomllib.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name}: expected TOML that can be read for a policy, found: {error}") from error

@@ -28,9 +28,9 @@ LAYERS = [
     {"checks", "testing"},
     {"already_normed", "recorded_weights", "agreement", "candidates", "policy", "account"},
     {"audit"},
-    {"trace", "trace_text", "worked_token", "reports"},
+    {"trace", "trace_text", "worked_token", "reports", "record"},
     {"tracing"},
-    {"explain", "output", "options"},
+    {"explain", "catalogue", "output", "options"},
     {"cli"},
     {"__main__"},
 ]

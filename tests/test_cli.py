@@ -232,10 +232,29 @@ def test_escapes_from_a_file_do_not_reach_the_terminal(tmp_path):
 
 
 def test_a_policy_file_in_the_working_directory_is_not_silently_ignored(tmp_path):
-    (tmp_path / "ln-audit.toml").write_text("")
+    (tmp_path / "ln-audit.toml").write_text("strict = true\n")
     made = run(*SCRIPT, "verify", "sample", cwd=tmp_path)
     assert made.returncode == 2
-    assert made.stderr.startswith("ln-audit: ln-audit.toml: expected no policy file, found one\n")
+    assert made.stderr.startswith("ln-audit: ln-audit.toml: expected only [family.NAME], found 'strict'\n")
+
+
+def test_a_family_of_the_policy_is_used_and_the_policy_named(tmp_path):
+    (tmp_path / "ln-audit.toml").write_text(
+        '[family.acme]\nmodel_types = ["gpt2"]\nprefixes = ["transformer."]\nsizes = {n_embd = {}}\n'
+        'epsilon = {keys = ["layer_norm_epsilon"]}\n[[family.acme.norm]]\nname = "ln_f"\nrole = "final"\n'
+        'kind = "layer_norm"\nbias = "required"\nshape = ["n_embd"]\n'
+    )
+    made = run(*SCRIPT, "verify", "sample", "--format", "json", cwd=tmp_path)
+    told = json.loads(made.stdout)
+    assert (made.returncode, told["policy"]["path"], len(told["policy"]["sha256"])) == (0, "ln-audit.toml", 64)
+    assert told["reports"][0]["family"] == {
+        "name": "acme",
+        "evidence": 'model_type "gpt2" in config.json, family of the policy',
+    }
+    text = run(*SCRIPT, "verify", "sample", cwd=tmp_path).stdout
+    assert f"policy: ln-audit.toml, SHA-256 {told['policy']['sha256']}" in text
+    assert run(*SCRIPT, "families", cwd=tmp_path).stdout.startswith("acme ")
+    assert run(*SCRIPT, "families", "acme", cwd=tmp_path).stdout.startswith("acme  acme\n")
 
 
 def test_nothing_heavy_is_imported_for_version_and_no_type_library_for_verify():

@@ -1,4 +1,7 @@
+
 """A policy only ever adds."""
+
+import hashlib
 
 import pytest
 
@@ -36,29 +39,74 @@ def test_strict_fails_warnings_and_says_so():
 @pytest.mark.parametrize(
     "content",
     [
-        "[tool.ln-audit]\n",
+        "[tool.ln-audit]\nstrict = true\n",
         "[tool.ln-audit.gate]\n",
-        "[ tool . ln-audit ]\n",
-        '[tool."ln-audit"]\n',
+        "[ tool . ln-audit ]\nstrict = true\n",
+        '[tool."ln-audit"]\nstrict = true\n',
         "tool.ln-audit.strict = true\n",
         "tool = { ln-audit = { strict = true } }\n",
-        '[tool."ln\\u002daudit"]\n',
+        '[tool."ln\\u002daudit"]\nstrict = true\n',
         "[tool.ln-audit\n",
     ],
 )
 def test_a_policy_that_would_be_ignored_is_refused_however_it_is_spelt(tmp_path, content):
     (tmp_path / "pyproject.toml").write_text(content)
-    with pytest.raises(UsageError, match="pyproject.toml: expected "):
-        policy.refuse_policy_files(str(tmp_path))
+    with pytest.raises(UsageError, match="pyproject.toml: "):
+        policy.read(str(tmp_path))
 
 
-def test_a_policy_file_is_refused_even_as_a_dangling_link(tmp_path):
+def test_a_policy_file_is_refused_as_a_dangling_link_or_a_folder(tmp_path):
     (tmp_path / "ln-audit.toml").symlink_to("nowhere")
-    with pytest.raises(UsageError, match="found one"):
-        policy.refuse_policy_files(str(tmp_path))
+    with pytest.raises(UsageError, match="ln-audit.toml: expected a file, found none that can be read"):
+        policy.read(str(tmp_path))
+    (tmp_path / "ln-audit.toml").unlink()
+    (tmp_path / "ln-audit.toml").mkdir()
+    with pytest.raises(UsageError, match="ln-audit.toml: expected a file, found none that can be read"):
+        policy.read(str(tmp_path))
 
 
 @pytest.mark.parametrize("content", ["[tool.ruff]\n", "[project]\nname = 'ln-audit'\n", "# [tool.ln-audit]\n"])
 def test_another_projects_pyproject_is_no_policy(tmp_path, content):
     (tmp_path / "pyproject.toml").write_text(content)
-    policy.refuse_policy_files(str(tmp_path))
+    assert policy.read(str(tmp_path)) is None
+    assert policy.read(str(tmp_path / "nowhere")) is None
+
+
+ACME = """
+[{}family.acme]
+model_types = ["acme"]
+[{}family.acme.sizes.d]
+[[{}family.acme.norm]]
+name = "norm"
+role = "final"
+kind = "rms_norm"
+shape = ["d"]
+"""
+
+
+@pytest.mark.parametrize(("file", "under"), [("ln-audit.toml", ""), ("pyproject.toml", "tool.ln-audit.")])
+def test_families_of_ones_own_are_read_from_it(tmp_path, file, under):
+    text = ACME.format(under, under, under)
+    (tmp_path / file).write_text(text)
+    found = policy.read(str(tmp_path))
+    assert found is not None
+    assert (found.path, found.sha256) == (file, hashlib.sha256(text.encode()).hexdigest())
+    assert [(name, family.name, family.model_types) for name, family in found.families.items()] == [
+        ("acme", "acme", ("acme",))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("strict = true\n", r"ln-audit.toml: expected only \[family.NAME\], found 'strict'"),
+        ("family = 3\n", "ln-audit.toml: family.: expected a table of that name, found 3"),
+        ("[family.acme]\nname = 'other'\n", "ln-audit.toml: family.acme: expected a table of that name, found "),
+        ("[family.acme]\n", r"ln-audit.toml: family.acme: norm: expected at least one \[\[norm\]\], found none"),
+        ("[family\n", "ln-audit.toml: expected TOML that can be read for a policy, found: "),
+    ],
+)
+def test_what_is_wrong_in_it_is_told_with_its_place(tmp_path, text, message):
+    (tmp_path / "ln-audit.toml").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        policy.read(str(tmp_path))

@@ -41,6 +41,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     yield from _configs(subject, family)
     yield from _by_graph(subject)
     yield from _beside(subject, family)
+    yield from _unwritten_offset(subject)
     for where, expected, found in subject.claims:
         yield RULE.failed(where, f"{where}: expected {expected}, found {shown(found)}", "recorded from another norm?")
     model_type = None if subject.config is None else subject.config.get("model_type")
@@ -69,6 +70,25 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.failed(
                 family.name, f"{family.name}: gain offset: expected {demand.offset:g} (--offset), found {told}"
             )
+
+
+def _unwritten_offset(subject: Subject) -> Iterator[Finding]:
+    """A layout of which nothing says whether its gains still lack the family's 1: both readings, and no verdict."""
+    if subject.demand.offset is not None or not any(each.spelling.view.offset_unknown for each in subject.readings):
+        return
+    decided = {comparison.norm for comparison in subject.comparisons if comparison.status == "pass"}
+    doubted = [norm for norm in subject.norms if norm.weight_offset and norm.name not in decided]
+    finals = [norm for norm in doubted if norm in subject.final()]
+    for norm in finals if finals or decided else doubted[:1]:
+        gain = subject.arrays.get(norm.gain or "")
+        mean = "" if gain is None or not gain.size else f", mean {gain.mean():.3g}"
+        other = "" if gain is None or not gain.size else f", mean {gain.mean() + norm.weight_offset:.3g}"
+        told = (
+            f"nothing in {subject.checkpoint.files[0]} says whether converting added {norm.weight_offset:g} to {norm.gain}: "
+            f"its gain is either what is stored{mean}, or that + {norm.weight_offset:g}{other}; "
+            "a recording decides, or --offset"
+        )
+        yield RULE.skipped(norm.name, told, required=True)
 
 
 def _held(subject: Subject) -> Sequence[Promise]:

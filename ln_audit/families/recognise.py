@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.core import Checkpoint, Recognised
 from ln_audit.errors import FamilyError, UsageError
-from ln_audit.families import containers
+from ln_audit.families import containers, layouts
 from ln_audit.families.spelling import unwrap
 from ln_audit.families.table import parse
 from ln_audit.formats.shown import shown
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _MOST_LISTED = 8
 _WIDTHS = ("hidden_size", "n_embd", "d_model", "dim", "text_config.hidden_size")  # where configs of any family keep it
 _LARGEST_TABLE = 1_000_000  # bytes; ours have 2,000
+_NONE: Mapping[str, Family] = MappingProxyType({})
 DATA = Path(__file__).with_name("data")
 
 
@@ -54,8 +56,10 @@ def load(name: str) -> Family:
     return parse((DATA / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
 
-def given(name: str) -> Family:
-    """The family that the caller names: one of ours, or a TOML file. Raises `UsageError`."""
+def given(name: str, own: Mapping[str, Family] = _NONE) -> Family:
+    """The family that the caller names: one of their policy, one of ours, or a TOML file. Raises `UsageError`."""
+    if name in own:
+        return own[name]
     if not name.endswith(".toml"):
         return load(name)
     path = Path(name)
@@ -71,10 +75,12 @@ def given(name: str) -> Family:
     raise UsageError(f"--family {name}: expected a family table, found {found}")
 
 
-def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Recognised] | None:
+def identify(
+    checkpoint: Checkpoint, config: Config | None, own: Mapping[str, Family] = _NONE
+) -> tuple[Family, Recognised] | None:
     """The family of a checkpoint and by what it was recognised; None when nothing that we know fits.
 
-    A container's word on itself comes first: its loaders read no config.json beside it. Raises `FamilyError` when two
+    Families of the policy, `own`, come before ours. A container's word on itself comes first: its loaders read no config.json beside it. Raises `FamilyError` when two
     families fit the names equally well.
     """
     stated = containers.architecture(checkpoint)
@@ -86,17 +92,28 @@ def identify(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Rec
         model_type = config.get("model_type")
         if config.has("model_type") and not isinstance(model_type, str):
             raise FamilyError(f"{config.where}: model_type: expected a string, found {shown(model_type)}")
+        described = next((family for family in own.values() if model_type in family.model_types), None)
+        if described is not None:
+            return described, Recognised(
+                described.name, f'model_type "{model_type}" in {config.where}, family of the policy'
+            )
         if isinstance(model_type, str) and model_type in index()["model_types"]:
             name = index()["model_types"][model_type]
             return load(name), Recognised(name, f'model_type "{model_type}" in {config.where}')
-        if isinstance(model_type, str):
-            return None  # the model says what it is, and it is none of ours: names would only be a guess
+        if isinstance(model_type, str):  # it says what it is, and it is none of ours: other names would only be a guess
+            return _by_layout(checkpoint, config)
         architectures = config.get("architectures")
         for architecture in architectures if isinstance(architectures, list) else []:
             if isinstance(architecture, str) and architecture in index()["architectures"]:
                 name = index()["architectures"][architecture]
                 return load(name), Recognised(name, f'architecture "{architecture}" in {config.where}')
-    return _by_names(checkpoint)
+    return _by_layout(checkpoint, config) or _by_names(checkpoint)
+
+
+def _by_layout(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, Recognised] | None:
+    """The family that a release under names of its own is of (Meta's Llama, ChatGLM), unless the config says another."""
+    told = layouts.family(checkpoint, config)
+    return (load(told[0]), Recognised(*told)) if told is not None and told[0] in index()["families"] else None
 
 
 def _by_names(checkpoint: Checkpoint) -> tuple[Family, Recognised] | None:

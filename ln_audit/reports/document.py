@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ln_audit.comparison import Comparison
+    from ln_audit.demand import Policy
 
 SCHEMA = "ln-audit.report/1"
 
@@ -24,6 +25,7 @@ class Run:
     reports: tuple[Report, ...]
     exit_code: int
     error: Failure | None = None
+    policy: Policy | None = None
 
     @property
     def verdict(self) -> str:
@@ -48,7 +50,7 @@ def document(run: Run) -> dict[str, Any]:
         "verdict": run.verdict,
         "exit_code": run.exit_code,
         "error": plain(run.error),
-        "policy": None,
+        "policy": None if run.policy is None else {"path": run.policy.path, "sha256": run.policy.sha256},
         "reports": [_report(report) for report in run.reports],
     }
 

@@ -38,6 +38,8 @@ def write(run: Run, *, quiet: bool, verbose: bool) -> str:
     lines: list[str] = []
     for report in run.reports:
         lines += [*_report(report, quiet=quiet, verbose=verbose), ""]
+    if run.policy is not None and not quiet:
+        lines += [f"policy: {one_line(run.policy.path)}, SHA-256 {run.policy.sha256}", ""]
     if run.error is not None:
         lines += [f"ERROR  {one_line(run.error.message)}", *_hint(run.error), ""]
     if len(run.reports) > 1:
