@@ -57,6 +57,7 @@ format: $(VENV)/.dev ## write the code as ruff would
 fixtures: $(VENV)/.dev ## build fixtures/ and the family index again: the same bytes each time
 	$(BIN)/python fixtures/build.py
 	$(BIN)/python scripts/index_families.py
+	$(BIN)/python scripts/derive_names.py
 
 docs: $(VENV)/.dev ## measure again what docs/diagnosis.md says
 	$(BIN)/python scripts/diagnosis_table.py
