@@ -45,7 +45,7 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
     tensors, file = subject.checkpoint.tensors, subject.checkpoint.files[0]
     missing = [(name, name == norm.bias) for name in norm.tensors if name not in tensors]
     if not norm.tensors:
-        yield RULE.passed(norm.name, "has no parameters, so none can be missing")
+        yield _without_parameters(norm, subject)
         return
     if norm.doubt and missing:
         yield RULE.skipped(norm.name, f"{missing[0][0]} is not there; {norm.doubt}: give --config", required=True)
@@ -79,6 +79,15 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
                 f"{file}: {name}: expected a {what}{width}, found no such tensor",
                 f"loaders silently re-initialise what is missing: save or convert again from the source{also}",
             )
+
+
+def _without_parameters(norm: Norm, subject: Subject) -> Finding:
+    """A norm of which nothing is stored. Where that is so of all of them, only a recording shows anything."""
+    recorded = any(comparison.status == "pass" for comparison in subject.comparisons)
+    if recorded or any(each.tensors for each in subject.norms):
+        return RULE.passed(norm.name, "has no parameters, so none can be missing")
+    told = "no norm of this model has parameters: only a recording shows what they compute"
+    return RULE.skipped(norm.name, told, required=True)
 
 
 def _candidates(norm: Norm, subject: Subject) -> str:

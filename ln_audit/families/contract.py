@@ -81,7 +81,7 @@ def _enumerated(promise: Promise, reading: Reading) -> Iterator[dict[str, int]]:
     prefixes = ("",) if promise.rooted else reading.spelling.prefixes
     seen: dict[tuple[tuple[str, int], ...], None] = {}
     for prefix in prefixes:
-        for pattern in (f"{prefix}{promise.beside or promise.name}", f"{prefix}{promise.name}"):
+        for pattern in dict.fromkeys((f"{prefix}{promise.beside or promise.name}", f"{prefix}{promise.name}.")):
             for found in reading.names.indexes(pattern):
                 if set(promise.indexes) <= set(found) | set(promise.counts) | {"layer"} & {promise.layers and "layer"}:
                     seen.setdefault(tuple((index, found[index]) for index in promise.indexes if index in found))

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _INDEX = re.compile(r"\{([a-z]+)\}")
-_LONGEST = 7  # digits of an index; ten million layers are a hostile name
+_GROUP = r"(?P<\1>[0-9]{1,7})"  # ten million layers are a hostile name
 
 
 @dataclass(frozen=True)
@@ -40,37 +40,45 @@ class Names:
         )
 
     def indexes(self, pattern: str) -> Iterator[Mapping[str, int]]:
-        """The values that the indexes of `pattern` take among the beginnings and names: {"layer": 3, "head": 0}, …"""
+        """The values that the indexes of `pattern` take: {"layer": 3, "head": 0}, …
+
+        A pattern that ends with a dot is one of beginnings, any other one of whole names.
+        """
         wanted = pattern.removesuffix(".")
-        open_ = [match[1] if (match := _INDEX.fullmatch(word)) else word for word in wanted.split(".")]
-        named = [bool(_INDEX.fullmatch(word)) for word in wanted.split(".")]
-        numbers = [at for at, word in enumerate(wanted.split(".")) if named[at] or _is_index(word)]
-        for found in self._numbered.get(_normal(wanted), ()):
-            pairs = [(open_[at], named[at], value) for at, value in zip(numbers, found, strict=True)]
-            if all(is_named or value == int(word) for word, is_named, value in pairs):
-                yield {word: value for word, is_named, value in pairs if is_named}
+        regex = re.compile(_INDEX.sub(_GROUP, re.escape(wanted).replace(r"\{", "{").replace(r"\}", "}")))
+        seen: dict[tuple[int, ...], dict[str, int]] = {}
+        for name in (self._names if wanted == pattern else self._beginnings).get(_tail(wanted), ()):
+            match = regex.fullmatch(name)
+            if match is not None:
+                found = {index: int(value) for index, value in match.groupdict().items()}
+                seen.setdefault(tuple(found.values()), found)
+        yield from (seen[values] for values in sorted(seen))
 
     @cached_property
     def _all(self) -> frozenset[str]:
         return frozenset(self.names)
 
     @cached_property
-    def _numbered(self) -> Mapping[str, list[tuple[int, ...]]]:
-        """Names and beginnings with `#` for every number → the numbers, in order of appearance."""
-        found: dict[str, dict[tuple[int, ...], None]] = {}
-        for name in (*self.names, *(beginning[:-1] for beginning in sorted(self.beginnings))):
-            numbers = tuple(int(word) for word in name.split(".") if _is_index(word))
-            if numbers:
-                found.setdefault(_normal(name), {}).setdefault(numbers)
-        return {pattern: sorted(numbers) for pattern, numbers in found.items()}
+    def _names(self) -> Mapping[str, list[str]]:
+        return _by_tail(self.names)
+
+    @cached_property
+    def _beginnings(self) -> Mapping[str, list[str]]:
+        return _by_tail([beginning[:-1] for beginning in self.beginnings])
 
 
-def _is_index(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= _LONGEST
+def _by_tail(names: Iterable[str]) -> Mapping[str, list[str]]:
+    """Names by their last two words, so that a pattern is held against few of them."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(_tail(name), []).append(name)
+    return found
 
 
-def _normal(name: str) -> str:
-    return ".".join("#" if _is_index(word) or _INDEX.fullmatch(word) else word for word in name.split("."))
+def _tail(name: str) -> str:
+    """The last two words, `#` for a number or an index."""
+    words = name.rsplit(".", 2)[-2:]
+    return ".".join("#" if word[:1] == "{" or (word.isascii() and word.isdigit()) else word for word in words)
 
 
 def fill(pattern: str, indexes: Mapping[str, int]) -> str:

@@ -80,7 +80,8 @@ def identify(
 ) -> tuple[Family, Recognised] | None:
     """The family of a checkpoint and by what it was recognised; None when nothing that we know fits.
 
-    Families of the policy, `own`, come before ours. A container's word on itself comes first: its loaders read no config.json beside it. Raises `FamilyError` when two
+    Families of the policy, `own`, come before ours.
+    A container's word on itself comes first: its loaders read no config.json beside it. Raises `FamilyError` when two
     families fit the names equally well.
     """
     stated = containers.architecture(checkpoint)

@@ -110,6 +110,8 @@ def _promise(row: Any, where: str) -> Promise:
             )
     if not promise.shape and promise.like is None and promise.gain == "required":
         raise _TableError(f"{where}.shape: expected one key of [sizes] or more, found none")
+    if len(set(promise.indexes)) < len(promise.indexes):
+        raise _TableError(f"{where}.name: expected each index once, found {promise.name!r}")
     counted = set(promise.counts) | ({"layer"} if promise.layers is not None else set())
     if counted - set(promise.indexes):
         raise _TableError(

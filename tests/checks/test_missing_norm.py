@@ -1,5 +1,5 @@
 from ln_audit.checks import missing_norm
-from tests.checks.subject_builder import WHOLE, found, norm, subject
+from tests.checks.subject_builder import WHOLE, floats, found, norm, subject
 
 
 def test_a_norm_that_is_there_passes():
@@ -41,3 +41,29 @@ def test_an_unknown_family_is_undecided_and_names_candidates():
         "unknown family (no config.json and names that no family has); candidates: core.closing_scale [4];"
         " say which norm it is with --norm NAME --kind KIND --eps X, or --family FILE.toml"
     )
+
+
+def test_a_norm_without_parameters_cannot_be_missing_but_a_model_of_only_those_shows_nothing():
+    bare = norm("h.0.ln_1", gain=None, bias=None, role="block")
+    assert found(missing_norm, subject(WHOLE, bare, norm()))[0] == (
+        "pass",
+        "h.0.ln_1",
+        "has no parameters, so none can be missing",
+    )
+    (alone,) = missing_norm.check(subject({}, bare))
+    assert (alone.status, alone.required) == ("skip", True)
+    assert alone.reason == "no norm of this model has parameters: only a recording shows what they compute"
+
+
+def test_a_norm_that_only_a_config_could_promise_is_in_doubt():
+    doubted = norm(doubt="whether it has one depends on closes")
+    (finding,) = missing_norm.check(subject({}, doubted))
+    assert (finding.status, finding.required) == ("skip", True)
+    assert finding.reason == "ln_f.weight is not there; whether it has one depends on closes: give --config"
+
+
+def test_vectors_of_the_right_width_that_no_norm_claims_are_named():
+    tensors = {"layers.2.weight": floats(1, 2, 3, 4), "other": floats(1, 2)}
+    (gain, bias) = missing_norm.check(subject(tensors, norm()))
+    assert gain.reason == bias.reason
+    assert gain.reason.endswith("from the source; candidates of that width: layers.2.weight")

@@ -23,6 +23,7 @@ def test_indexes_are_what_the_names_have():
 
 def test_a_number_of_the_pattern_stays_that_number():
     assert list(NAMES.indexes("m.norms.0.weight")) == [{}]
+    assert list(NAMES.indexes("m.norms.0.")) == [{}]
     assert list(NAMES.indexes("m.norms.1.weight")) == []
 
 

@@ -131,6 +131,7 @@ when = [{key = "k", op = "in", value = [1, 2], default = 1}]
         ('shape = ["width"]', 'shape = ["width"]\ncounts = 3', r"norm\[0\].counts: expected a table of strings, found 3"),
         ('shape = ["width"]', 'shape = ["width"]\nlayers = "width"', r"norm\[0\]: expected \{layer\} in the name, which is"),
         ('shape = ["width"]', 'shape = ["width"]\nepsilon = "x"', r"norm closing: epsilon: expected a key of \[epsilons\]"),
+        ('name = "closing"', 'name = "h.{i}.{i}"\nbeside = "h.{i}."', r"norm\[0\].name: expected each index once, found 'h.{i}.{i}'"),
         ("default = 4", "over = ['x']", r"acme.toml: sizes.width: expected a key of \[sizes\], found 'x'"),
     ],
 )  # fmt: skip
