@@ -80,15 +80,16 @@ def case(model: RecordedModel, report: Report) -> Case:
     """The norms to strike: the final norm, and a block norm of the first layer that was recorded."""
     promised = tuple(each.norm for each in report.norms)
     finals = [norm for norm in promised if norm.role == "final"]
+    main = [norm for norm in finals if norm.main]  # one of these alone needs not be named
     known = [*model.norms, *_unrecorded(model, promised)]
-    among = {norm.name for norm in finals}
+    among = {norm.name for norm in main or finals}
     ran = sorted((norm for norm in known if norm.name in among), key=lambda norm: (norm.judged, norm.order or -1))
     blocks = {norm.name for norm in promised if norm.role == "block"}
     judged = [norm for norm in model.norms if norm.name in blocks and norm.judged and norm.gain is not None]
     usual = [norm for norm in judged if _repeated(norm, model)] or judged
     name = report.family.name if report.family is not None else None
     final = ran[-1] if ran else None
-    named = {norm.name for norm in known if len(finals) != 1 or final is None or norm.name != final.name}
+    named = {norm.name for norm in known if len(main) != 1 or norm.name != main[0].name}
     return Case(model, name, promised, final, usual[0] if usual else None, frozenset(named))
 
 

@@ -53,6 +53,14 @@ def _healthy(_case: Case, _norm: RecordedNorm) -> Planted:
     return Planted()
 
 
+def _saved_narrow(case: Case, _norm: RecordedNorm) -> Planted:
+    """No fault: the whole checkpoint in bfloat16, as most are published."""
+    import ml_dtypes
+
+    held = case.model.tensors
+    return Planted({name: each.astype(ml_dtypes.bfloat16) for name, each in held.items() if each.dtype == "float32"})
+
+
 _ALL = r"all \d+ gains|gain [+−-] 1"
 _MOST = r"\d+ of \d+ gains|all \d+ gains"  # in bfloat16 the ones that are nearly right are right
 _EPSILON = r"(best-fitting )?epsilon"
@@ -61,6 +69,7 @@ _PASSES = Expected("passes")
 
 FAULTS: tuple[Fault, ...] = (
     Fault("healthy", "healthy", _healthy, _BOTH, dict.fromkeys(RECORDINGS, _PASSES)),
+    Fault("healthy, saved in bfloat16", "saved bf16", _saved_narrow, _BOTH, {NONE: _PASSES, NARROW: _PASSES}),
     Fault("healthy, every norm", "every", _healthy, ("all judged",), {SINGLE: _PASSES, NARROW: _PASSES}),
     Fault("final norm missing", "no final", faults.missing, ("final",), {NONE: _fails("LN001"), SINGLE: _fails("LN001")}),
     Fault("one other norm missing", "no block", faults.missing, ("each pattern",), {NONE: _fails("LN001")}),
