@@ -150,9 +150,9 @@ def unwrap(name: str) -> Iterator[str]:
 def spelling(promised: Sequence[str], prefixes: Sequence[str], view: View) -> Spelling:
     """The prefix under which most of the promised names are found; the family's first one when none is.
 
-    A container with names of its own knows no prefix.
+    A container with names of its own knows no prefix but that of a model inside the model.
     """
-    prefixes = prefixes if view.names is None else ("",)
+    prefixes = prefixes if view.names is None else tuple(dict.fromkeys(("", *prefixes)))
     counts = [(sum(prefix + name in view.actual for name in promised), -i) for i, prefix in enumerate(prefixes)]
     best = prefixes[-max(counts)[1]]
     return Spelling(best, tuple(prefixes), view)

@@ -105,3 +105,15 @@ def test_other_tensors_that_stand_for_the_same_norm_are_known():
         "ln_f.weight",
         "module.transformer.ln_f.weight",
     ]
+
+
+def test_a_model_inside_a_model_keeps_its_prefix_in_a_layout_of_other_names():
+    from ln_audit.families.names_table import names
+
+    renamed = names({"names": {"text_model.norm": "ln_final", "norm": "other"}})
+    made = View({"text_model.norm.weight": "ln_final.weight"}, renamed)
+    spelt = spelling(["norm.weight"], ("text_model.",), made)
+    assert (spelt.prefix, spelt.find("norm.weight")) == ("text_model.", ("ln_final.weight", None))
+    bare = spelling(["norm.weight"], ("model.",), View({"norm.weight": "other.weight"}, renamed))
+    assert (bare.prefix, bare.find("norm.weight")) == ("", ("other.weight", None))
+    assert spelling(["norm.weight"], ("model.",), View({}, renamed)).find("norm.weight") == ("other.weight", None)
