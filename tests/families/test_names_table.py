@@ -98,3 +98,16 @@ def test_the_index_lists_what_lies_there():
         assert (rows["architecture"], rows["family"]) == (architecture, family)
         assert family in families()["families"]
     assert names_table.index()["families"]["gguf"]["llama"] == "llama"
+
+
+@pytest.mark.parametrize("name", families()["families"])
+def test_no_layout_takes_a_checkpoint_of_the_hub_for_its_own(name):
+    family = load(name)
+    prefixes = ("", *family.prefixes)
+    tensors = {f"{prefix}{norm.name.replace('{layer}', '0')}.weight" for prefix in prefixes for norm in family.norms}
+    tensors |= {prefix + each for prefix in prefixes for each in family.recognised_by}
+    for layout_name, telling in index()["layouts"].items():
+        spelt = [{root + each for each in some} for root in telling["roots"] for some in telling["names"]]
+        if any(some <= tensors for some in spelt):  # harmless where nothing is read differently then (megatron_gpt)
+            told = layout(layout_name)
+            assert (name in told.families, told.plain, told.stands_for) == (False, None, None), layout_name
