@@ -48,9 +48,9 @@ class Rule:
         """The subject is unusual; a person should look."""
         return self._finding("warn", subject, message, reason, evidence)
 
-    def skipped(self, subject: str, reason: str, *, required: bool = False) -> Finding:
+    def skipped(self, subject: str, reason: str, *, required: bool = False, **evidence: float | str | None) -> Finding:
         """The rule applies but was not decided."""
-        return replace(self._finding("skip", subject, "not decided", reason, {}), required=required)
+        return replace(self._finding("skip", subject, "not decided", reason, evidence), required=required)
 
     def _finding(
         self, status: Status, subject: str, message: str, reason: str, evidence: Mapping[str, float | str | None]

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ln_audit.families.containers import stated_architecture
+from ln_audit.families.suggestion import suggested
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ def check(subject: Subject) -> Iterator[Finding]:
             subject.checkpoint.files[0], "which norms it must have could not be worked out", required=True
         )
     elif not subject.norms or (subject.family is None and subject.candidates):
-        yield RULE.skipped(subject.checkpoint.files[0], _unknown(subject), required=True)
+        table = suggested(subject.checkpoint, subject.config)
+        evidence = {} if table is None or subject.candidates == () else {"table": table}
+        yield RULE.skipped(subject.checkpoint.files[0], _unknown(subject), required=True, **evidence)
     for norm in subject.norms:
         yield from _judge(norm, subject)
 
@@ -113,4 +116,5 @@ def _unknown(subject: Subject) -> str:
     else:
         known = "no config.json and names that no family has"
     listed = f"; candidates: {', '.join(subject.candidates)}" if subject.candidates else ""
-    return f"unknown family ({known}){listed}; say which norm it is with --norm NAME --kind KIND --eps X, or --family FILE.toml"
+    ways = "--norm NAME --kind KIND --eps X, or describe it in ln-audit.toml or --family FILE.toml"
+    return f"unknown family ({known}){listed}; say which norm it is with {ways}"

@@ -71,8 +71,10 @@ def _beyond(subject: Subject, promised: Container[str]) -> Iterator[Finding]:
 def _named_like(promise: Promise, reading: Reading) -> Iterator[tuple[str, int]]:
     """The tensors in the checkpoint that are called like the gain of a row, with their layer (-1 without one)."""
     actual = reading.spelling.view.actual
+    if promise.gain == "none":
+        return
     for prefix in ("",) if promise.rooted else dict.fromkeys(reading.spelling.prefixes):
-        pattern = f"{prefix}{promise.name}.weight"
+        pattern = f"{prefix}{promise.tensors(promise.name)[0]}"
         for indexes in reading.names.indexes(pattern) if promise.indexes else ({},):
             own = fill(pattern, indexes)
             if own in actual:

@@ -114,17 +114,19 @@ def _norm(
     bare, spelt = fill(promise.name, indexes), reading.spelling
     if promise.rooted:
         spelt = replace(spelt, prefix="", prefixes=("",))
-    width = _width(promise, indexes, reading, checkpoint)
-    found, misnamed = _tensors(promise, bare, reading)
-    gain, bias = found
+    promised = promise.tensors(bare)
+    found = [None if name is None else spelt.find(name) for name in promised]
+    gain, bias = (None if each is None else each[0] for each in found)
+    misnamed = tuple((each[0], each[1]) for each in found if each is not None and each[1] is not None)
     copies = [
         (taken, other)
-        for taken, leaf in ((gain, "weight"), (bias, "bias"))
-        if taken is not None
-        for other in spelt.copies(f"{bare}.{leaf}", taken)
+        for taken, name in ((gain, promised[0]), (bias, promised[1]))
+        if taken is not None and name is not None
+        for other in spelt.copies(name, taken)
     ]
     names = spelt.view.names
     offset = promise.weight_offset if names is None or names.weight_offset is None else names.weight_offset
+    width = _width(promise, indexes, reading, checkpoint)
     return Norm(
         name=spelt.module(bare, (gain, bias)),
         promised=bare,
@@ -158,25 +160,6 @@ def _width(promise: Promise, indexes: Mapping[str, int], reading: Reading, check
     if info is None or len(info.shape) <= promise.like.axis:
         return Resolved(None, f"no {name} to read it from")
     return Resolved(info.shape[promise.like.axis], f"axis {promise.like.axis} of {name}")
-
-
-def _tensors(
-    promise: Promise, bare: str, reading: Reading
-) -> tuple[tuple[str | None, str | None], tuple[tuple[str, str], ...]]:
-    """The gain's and the bias's names in this checkpoint, and which of them are misspelt."""
-    spelt = reading.spelling
-    if promise.rooted:
-        spelt = replace(spelt, prefix="", prefixes=("",))
-    found: dict[str, str | None] = {"weight": None, "bias": None}
-    misnamed = []
-    for leaf, wanted in (("weight", promise.gain), ("bias", promise.bias)):
-        if wanted == "none":
-            continue
-        name, expected = spelt.find(f"{bare}.{leaf}")
-        found[leaf] = name
-        if expected is not None:
-            misnamed.append((name, expected))
-    return (found["weight"], found["bias"]), tuple(misnamed)
 
 
 def held_to(norms: Sequence[Norm], demand: Demand) -> tuple[Norm, ...]:

@@ -152,5 +152,5 @@ def nested(config: Config | None, key: str) -> Config | None:
 
 def _probe(family: Family) -> list[str]:
     """Names to tell the spelling by: those of the first layer, and those without a layer."""
-    first = [promise.name.replace("{layer}", "0") for promise in family.norms if promise.gain == "required"]
-    return [f"{name}.weight" for name in first] + list(family.recognised_by)
+    gains = [promise.tensors(promise.name.replace("{layer}", "0"))[0] for promise in family.norms if not promise.rooted]
+    return [name for name in gains if name is not None] + list(family.recognised_by)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ln_audit.formats.config import Config
 
 _MOST_LISTED = 8
-_WIDTHS = ("hidden_size", "n_embd", "d_model", "dim", "text_config.hidden_size")  # where configs of any family keep it
+WIDTHS = ("hidden_size", "n_embd", "d_model", "dim", "text_config.hidden_size")  # where configs of any family keep it
 _LARGEST_TABLE = 1_000_000  # bytes; ours have 2,000
 _NONE: Mapping[str, Family] = MappingProxyType({})
 DATA = Path(__file__).with_name("data")
@@ -149,7 +149,7 @@ def _with_unwrapped(names: Iterable[str]) -> frozenset[str]:
 
 def candidates(checkpoint: Checkpoint, config: Config | None, taken: Iterable[str] = ()) -> list[str]:
     """One-dimensional tensors of the model's width, but those `taken`: what could be a norm where the family is unknown."""
-    width = None if config is None else next((config.get(k) for k in _WIDTHS if config.get(k)), None)
+    width = None if config is None else next((config.get(k) for k in WIDTHS if config.get(k)), None)
     known = frozenset(taken)
     flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1 and t.name not in known]
     fitting = [t for t in flat if width is None or t.shape[0] == width]

@@ -101,7 +101,8 @@ class Promise:
     (`{head}`, `{expert}`, …). An index that nothing counts takes every value that the tensors under `beside` have. With
     `beside`, the norm is required only where the checkpoint holds a tensor of that beginning (a hybrid's attention layers).
     The width is the product of `shape`, or that of the tensor `like`. `rooted`: the family's prefixes do not apply.
-    `epsilon` names one of the family's `epsilons` where it is not the usual one.
+    `epsilon` names one of the family's `epsilons` where it is not the usual one. `leaf` and `bias_leaf` are what the parameters
+    are called under the name; an empty one means that the name itself is the tensor's.
     """
 
     name: str
@@ -121,6 +122,14 @@ class Promise:
     beside: str | None = None
     rooted: bool = False
     epsilon: str | None = None
+    leaf: str = "weight"
+    bias_leaf: str = "bias"
+
+    def tensors(self, bare: str) -> tuple[str | None, str | None]:
+        """The names of the gain and the bias of the norm that is called `bare`; None for one that it does not have."""
+        gain = f"{bare}.{self.leaf}" if self.leaf else bare
+        bias = f"{bare}.{self.bias_leaf}" if self.bias_leaf else bare
+        return (None if self.gain == "none" else gain, None if self.bias == "none" else bias)
 
     @property
     def indexes(self) -> tuple[str, ...]:

@@ -170,8 +170,17 @@ def _undecided(skipped: Sequence[Finding]) -> Iterator[str]:
         for finding in of_rule[:_MOST_SKIPS]:
             must = " (the verdict depends on it)" if finding.required else ""
             yield f"    – {rule} {finding.name}: {one_line(finding.subject)}: {one_line(finding.reason)}{must}"
+            yield from _table(finding)
         if len(of_rule) > _MOST_SKIPS:
             yield f"    – {rule} {of_rule[0].name}: and {len(of_rule) - _MOST_SKIPS:,} more, see --format json"
+
+
+def _table(finding: Finding) -> Iterator[str]:
+    """What a person may begin with to describe a family that is not known."""
+    table = finding.evidence.get("table")
+    if isinstance(table, str):
+        yield "      for example, in ln-audit.toml, once you know that it is so:"
+        yield from (f"        {one_line(line)}" for line in table.splitlines())
 
 
 def _hint(failure: Failure) -> list[str]:

@@ -39,7 +39,7 @@ def test_an_unknown_family_is_undecided_and_names_candidates():
     assert (finding.status, finding.required) == ("skip", True)
     assert finding.reason == (
         "unknown family (no config.json and names that no family has); candidates: core.closing_scale [4];"
-        " say which norm it is with --norm NAME --kind KIND --eps X, or --family FILE.toml"
+        " say which norm it is with --norm NAME --kind KIND --eps X, or describe it in ln-audit.toml or --family FILE.toml"
     )
 
 
