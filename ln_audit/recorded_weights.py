@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import ChainMap
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
 
     import numpy as np
 
     from ln_audit.core import Norm
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
+
+_OF_ONE_NORM = (
+    "kind",
+    "eps",
+    "output_dtype",
+    "param_dtype",
+    "compute_dtype",
+    "before_rounded",
+    "gain_value_sha256",
+    "bias_value_sha256",
+)
 
 
 def other_weights(digests: Mapping[str, str], norm: Norm, parameters: NormParameters) -> str | None:
@@ -20,7 +32,7 @@ def other_weights(digests: Mapping[str, str], norm: Norm, parameters: NormParame
         stated = digests.get(f"{role}_value_sha256")
         if not stated or values is None:
             continue
-        honest = _digests(values, offset)
+        honest = cast_digests(values, offset)
         if stated.lower() not in honest:
             return (
                 f"{role}_value_sha256: expected {str(honest[0])[:12]}… ({norm.name} of the target), found {stated[:12]}…:"
@@ -29,11 +41,18 @@ def other_weights(digests: Mapping[str, str], norm: Norm, parameters: NormParame
     return None
 
 
-def stated_digests(recording: Recording) -> Mapping[str, str]:
-    """The digests of gain and bias that a recording states, or those of the gain and bias that it holds."""
+def facts(recording: Recording, norm: str) -> Mapping[str, str]:
+    """What the metadata says of one norm: a key under `<norm>/` counts before the same key of the whole file."""
+    own = {key: recording.metadata[f"{norm}/{key}"] for key in _OF_ONE_NORM if f"{norm}/{key}" in recording.metadata}
+    return ChainMap(own, cast("MutableMapping[str, str]", recording.metadata))
+
+
+def stated_digests(recording: Recording, norm: str = "") -> Mapping[str, str]:
+    """The digests of gain and bias that a recording states of a norm, or those of the gain and bias that it holds."""
     from ln_audit.numerics.parameters import value_sha256
 
-    found = {key: value for key, value in recording.metadata.items() if key.endswith("_value_sha256")}
+    said = facts(recording, norm)
+    found = {key: said[key] for key in _OF_ONE_NORM if key.endswith("_value_sha256") and key in said}
     for role in ("gain", "bias"):
         values = None if f"{role}_value_sha256" in found else recording.array(role)
         digest = None if values is None else value_sha256(values, 0.0)
@@ -42,7 +61,7 @@ def stated_digests(recording: Recording) -> Mapping[str, str]:
     return found
 
 
-def _digests(values: np.ndarray[Any, Any], offset: float) -> list[str | None]:
+def cast_digests(values: np.ndarray[Any, Any], offset: float) -> list[str | None]:
     """Digests of the values as stored and after the casts that an honest run makes (a model cast to a narrower dtype)."""
     from ln_audit.numerics.floats import FORMATS, float64
     from ln_audit.numerics.parameters import value_sha256

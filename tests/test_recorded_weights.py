@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 
 from ln_audit.numerics.parameters import NormParameters, value_sha256
-from ln_audit.recorded_weights import other_weights, stated_digests
+from ln_audit.recorded_weights import facts, other_weights, stated_digests
 from tests.checks.subject_builder import norm
 
 GAIN = np.array([1.0, 1.001, 0.5, 2.0], dtype=np.float32)
@@ -37,3 +37,9 @@ def test_another_gain_is_named_with_expected_and_found():
     assert told is not None
     assert told.startswith("gain_value_sha256: expected ")
     assert told.endswith("recorded with other weights")
+
+
+def test_of_several_norms_each_may_say_its_own():
+    recording = holding({"eps": "1", "a/eps": "2", "a/gain_value_sha256": "x", "b/note": "no fact"})
+    assert [facts(recording, norm).get("eps") for norm in ("a", "b", "")] == ["2", "1", "1"]
+    assert (stated_digests(recording, "a"), stated_digests(recording, "b")) == ({"gain_value_sha256": "x"}, {})

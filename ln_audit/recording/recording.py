@@ -131,7 +131,8 @@ def open_recording(path: str) -> Recording:
         raise RecordingError(f"{file.label}: ln_audit.recording: expected {VERSION!r}, found {version!r}")
     norms = _norms(header, file.label)
     pairs = {norm: tuple(_tensor(file, header, _inside(norm, side)) for side in ("before", "after")) for norm in norms}
-    absent = [key for key in METADATA if key not in metadata]
+    stated = {key.rpartition("/")[2] for key in metadata}  # of several norms each may say its own, as <norm>/KEY
+    absent = [key for key in METADATA if key not in stated and not (key == "norm" and norms[0])]
     return Recording(
         name=file.label,
         norms=norms,

@@ -1,0 +1,72 @@
+"""The token ids that a model is run on: of a text, of a file, or by chance, in segments of bounded length."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ln_audit.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    Ids = np.ndarray[Any, Any]
+
+LONGEST = 512  # tokens of one forward pass: attention and logits grow with it, and so does memory
+_SEED = 0
+_MOST_BYTES = 2**28  # of a text file of ids; arrays are mapped and may be of any size
+
+
+def segments(ids: Ids, length: int) -> Iterator[Ids]:
+    """The ids in pieces of at most `length`, each int64 and read only when its turn has come."""
+    for at in range(0, len(ids), length):
+        yield ids[at : at + length].astype("int64")
+
+
+def read(path: str, vocabulary: int) -> Ids:
+    """Ids of a `.npy` file, mapped into memory, or of a text of numbers. Raises `UsageError`."""
+    import numpy as np
+
+    try:
+        with Path(path).open("rb") as file:
+            is_array = file.read(6) == b"\x93NUMPY"
+        ids = np.load(path, mmap_mode="r", allow_pickle=False).reshape(-1) if is_array else _of_text(path)
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(f"--tokens {path}: expected an array (.npy) or a text of token ids, found: {error}") from error
+    if ids.dtype.kind not in "iu":
+        raise UsageError(f"--tokens {path}: expected whole numbers, found {ids.dtype}")
+    _check(ids, vocabulary, path)
+    return ids
+
+
+def random(count: int, vocabulary: int, special: frozenset[int]) -> Ids:
+    """`count` ids that stand for text, the same each time: no padding, no image placeholder. [count]"""
+    import numpy as np
+
+    allowed = np.setdiff1d(np.arange(vocabulary), list(special))
+    if not allowed.size:
+        allowed = np.arange(vocabulary)
+    picked: Ids = allowed[np.random.RandomState(_SEED).randint(0, allowed.size, count)]
+    return picked
+
+
+def _of_text(path: str) -> Ids:
+    import numpy as np
+
+    if Path(path).stat().st_size > _MOST_BYTES:
+        raise ValueError(f"more than {_MOST_BYTES:,} bytes of text; save the ids with numpy.save")
+    words = re.split(r"[\s,\[\]]+", Path(path).read_text(encoding="utf-8"))
+    return np.array([int(word) for word in words if word], dtype=np.int64)
+
+
+def _check(ids: Ids, vocabulary: int, path: str) -> None:
+    if not len(ids):
+        raise UsageError(f"--tokens {path}: expected at least one token id, found none")
+    for at in range(0, len(ids), 2**20):
+        block = ids[at : at + 2**20]
+        for extreme in (block.min(), block.max()):
+            if not 0 <= extreme < vocabulary:
+                raise UsageError(f"--tokens {path}: expected ids from 0 to {vocabulary - 1:,}, found {int(extreme):,}")
