@@ -51,6 +51,21 @@ def model_types() -> list[str]:
     return list(dict.fromkeys(name for mapping in _NAMES for name in getattr(auto, mapping)))
 
 
+def base_types() -> list[str]:
+    """The types that `AutoModel` builds."""
+    return list(auto.MODEL_MAPPING_NAMES)
+
+
+def layer_keys() -> frozenset[str]:
+    """The config keys that count layers."""
+    return frozenset(_table()["layers"])
+
+
+def width_keys() -> tuple[str, ...]:
+    """The config keys that are a model's width."""
+    return tuple(_table()["hidden"])
+
+
 def causal_types() -> list[str]:
     """The types that `AutoModelForCausalLM` builds."""
     return list(auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
@@ -58,27 +73,36 @@ def causal_types() -> list[str]:
 
 def tiny_config(model_type: str) -> PretrainedConfig:
     """The type's own config, shrunk as far as its model can still be built. Raises what the last attempt raises."""
+    return CONFIG_MAPPING[model_type](**tiny_kwargs(model_type))
+
+
+def tiny_kwargs(model_type: str) -> dict[str, Any]:
+    """What the config class is called with to give `tiny_config`; nested configs are dictionaries."""
     return copy.deepcopy(_buildable(model_type))
 
 
 @cache
-def _buildable(model_type: str) -> PretrainedConfig:
+def _buildable(model_type: str) -> dict[str, Any]:
+    cls = CONFIG_MAPPING[model_type]
     for level in range(_LEVELS):
         try:
-            config = _Shrink(model_type, level).config()
-            build(model_type, meta=True, config=config)
+            kwargs = _Shrink(model_type, level).kwargs(cls, "")
+            build(model_type, meta=True, config=cls(**copy.deepcopy(kwargs)))
         except Exception:
             if level == _LEVELS - 1:
                 raise
         else:
-            return config
+            return kwargs
     raise AssertionError(model_type)
 
 
 def model_class(model_type: str, config: PretrainedConfig) -> type[torch.nn.Module]:
     """The class that is built. Raises `LookupError` where transformers has none for the type."""
     candidates: list[type[torch.nn.Module]] = []
-    for mapping, names in zip(MAPPINGS, _NAMES, strict=True):
+    pairs = list(zip(MAPPINGS, _NAMES, strict=True))
+    if getattr(config, "is_encoder_decoder", False):  # both stacks, not the decoder alone
+        pairs = [*pairs[1:], pairs[0]]
+    for mapping, names in pairs:
         if model_type in getattr(auto, names):
             found = getattr(auto, mapping)[type(config)]
             candidates += found if isinstance(found, (list, tuple)) else [found]
@@ -145,10 +169,6 @@ class _Shrink:
     def __init__(self, model_type: str, level: int) -> None:
         self.model_type = model_type
         self.level = level
-
-    def config(self) -> PretrainedConfig:
-        cls = CONFIG_MAPPING[self.model_type]
-        return cls(**self.kwargs(cls, ""))
 
     def kwargs(self, cls: type[PretrainedConfig], path: str, default: PretrainedConfig | None = None) -> dict[str, Any]:
         """What a config class is called with: shrunk defaults, nested configs as dictionaries, the table's overrides."""

@@ -1,0 +1,196 @@
+"""From one type's derived facts to its table as plain data, with what is known by hand beside it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from . import family, parts, variations
+from .table_text import Table, named_epsilons
+
+BY_HAND = Path(__file__).with_name("data") / "by_hand.toml"
+_INV_FREQ = "layers.{layer}.self_attn.rotary_emb.inv_freq"  # old versions stored it; transformers drops it on loading
+
+
+@cache
+def by_hand() -> dict[str, Any]:
+    return tomllib.loads(BY_HAND.read_text(encoding="utf-8"))
+
+
+def derive(model_type: str) -> Table:
+    """The table of one type. Raises what building the type raises, `LookupError` for a model without norms."""
+    derived = family.Derived(model_type)
+    if not derived.rows and not derived.parts:
+        raise LookupError("no norms")
+    rows = [
+        {**row, "epsilon": {"keys": list(row["epsilon"].keys), "default": row["epsilon"].default}}
+        for row in derived.rows
+    ]
+    usual, others = named_epsilons(rows)
+    architectures = family.architectures(derived.varied.model)
+    table: Table = {
+        "name": model_type,
+        "title": type(derived.varied.config).__name__.removesuffix("Config"),
+        "source": _source(derived),
+        "model_types": [model_type],
+        "architectures": architectures,
+        "prefixes": parts.prefixes(derived.varied, derived.base, _class_prefixes(architectures)),
+        "main": _main(derived, rows),
+        "recognised_by": _telling(derived),
+        "buffers": _buffers(derived),
+        **_tied(derived),
+        "sizes": derived.sizes.rows,
+        "epsilon": usual,
+        "epsilons": others,
+        "norm": rows,
+        "part": [
+            {"config": part.key, "prefixes": part.prefixes, "default": part.model_type, "found": sorted(part.bare),
+             "stack": _part_stack(part)}
+            for part in derived.parts
+        ],
+        "notes": derived.notes,
+    }  # fmt: skip
+    return merged(table, by_hand().get(model_type, {}))
+
+
+def merged(table: Table, extra: Table) -> Table:
+    """With what was written by hand: rows of the same name are replaced, others come before the final norm."""
+    table = dict(table)
+    for key, value in extra.items():
+        match key:
+            case "norm":
+                names = {row["name"] for row in value}
+                kept = [row for row in table["norm"] if row["name"] not in names]
+                finals = [row for row in kept if row["role"] == "final"]
+                blocks = [row for row in kept if row["role"] != "final"]
+                mine = [{"comment": ["By hand: " + extra["why"]], **row} for row in value]
+                table["norm"] = [
+                    *blocks,
+                    *(row for row in mine if row["role"] != "final"),
+                    *finals,
+                    *(row for row in mine if row["role"] == "final"),
+                ]
+            case "sizes" | "epsilons":
+                table[key] = {
+                    **table[key],
+                    **{name: {**table[key].get(name, {}), **row} for name, row in value.items()},
+                }
+            case "edit":  # name of a row → keys to change in it
+                table["norm"] = [{**row, **value.get(row["name"], {})} for row in table["norm"]]
+            case "without":
+                table["norm"] = [row for row in table["norm"] if row["name"] not in value]
+            case "why" | "source":
+                continue
+            case _:
+                table[key] = value
+    if "why" in extra:
+        table["by_hand"] = f"{extra['why']} Source: {extra.get('source', table['source'])}."
+    return table
+
+
+def _source(derived: family.Derived) -> str:
+    module = type(derived.varied.model).__module__
+    folder, _, name = module.rpartition(".")
+    classes = sorted(
+        {
+            site.cls.rpartition(".")[2]
+            for site in derived.varied.base.sites.values()
+            if not parts.inside(derived.parts, site)
+        }
+    )
+    config = type(derived.varied.config).__module__.rpartition(".")[2]
+    where = f"transformers {family.version()} models/{folder.rpartition('.')[2]}/{name}.py"
+    return f"{where} ({', '.join([type(derived.varied.model).__name__, *classes])}), {config}.py"
+
+
+def _main(derived: family.Derived, rows: list[Table]) -> list[str]:
+    stacks = {row["stack"] for row in rows} | {_part_stack(part) for part in derived.parts}
+    finals = {row["stack"] for row in rows if row["role"] == "final"}
+    if "decoder" in stacks and len(stacks) > 1:
+        return ["decoder"]
+    return sorted(finals)[:1] if len(stacks) > 1 and len(finals) == 1 else []
+
+
+def _part_stack(part: parts.Part) -> str:
+    text = f"{part.key}.{part.model_type}"
+    for word, stack in (
+        ("vision", "vision"),
+        ("image", "vision"),
+        ("backbone", "vision"),
+        ("audio", "audio"),
+        ("speech", "audio"),
+    ):
+        if word in text:
+            return stack
+    if "encoder" in part.key:
+        return "encoder"
+    return "decoder"
+
+
+def _class_prefixes(architectures: list[str]) -> list[str]:
+    """What the type's other classes call their base model: question answering heads say `transformer`."""
+    import transformers
+
+    found: dict[str, None] = {}
+    for name in architectures:
+        prefix = getattr(getattr(transformers, name, None), "base_model_prefix", "")
+        if prefix:
+            found[prefix] = None
+    return list(found)
+
+
+def _telling(derived: family.Derived) -> list[str]:
+    """Tensor names of the first layer and of no layer that every model of the type has."""
+    base, surveys = derived.base, [derived.varied.base, *(each.survey for each in derived.varied.variations)]
+    names = []
+    for name in derived.varied.base.tensors:
+        numbers = [token for token in name.split(".") if token.isdigit()]
+        if not name.startswith(base) or any(number != "0" for number in numbers) or "expert" in name:
+            continue
+        if name.startswith("lm_head") or derived.parts:
+            continue
+        if all(name in survey.tensors for survey in surveys if not _resized(survey, name)):
+            names.append(name[len(base) :])
+    return names
+
+
+def _resized(survey: Any, name: str) -> bool:
+    """A survey that says nothing of this name: another kind of first layer."""
+    first = name.split(".0.")[0] if ".0." in name else None
+    return first is not None and not any(other.startswith(f"{first}.0.") for other in survey.tensors)
+
+
+def _buffers(derived: family.Derived) -> list[str]:
+    model, found = derived.varied.model, {}
+    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    for name in model.state_dict():
+        saved = derived.varied.base.saved.get(name)
+        leaf = name.rpartition(".")[2]
+        if name in parameters or saved is None or leaf in ("running_mean", "running_var", "weight", "bias"):
+            continue
+        pattern = re.sub(r"\.\d+\.", ".{layer}.", saved.removeprefix(derived.base), count=1)
+        if not re.search(r"\.\d+\.", pattern):
+            found[pattern] = None
+    names = [row["name"] for row in derived.rows]
+    if any(name.startswith("layers.{layer}.") for name in names) and _INV_FREQ.startswith("layers"):
+        if any("layers.0.self_attn." in tensor for tensor in derived.varied.base.tensors):
+            found[_INV_FREQ] = None
+    return list(found)
+
+
+def _tied(derived: family.Derived) -> Table:
+    keys = getattr(derived.varied.model, "_tied_weights_keys", None) or {}
+    base, saved = derived.base, derived.varied.base.saved
+    pairs = []
+    for target, source in keys.items() if isinstance(keys, dict) else ():
+        if re.search(r"[\\^$*+?()\[]", f"{target}{source}"):
+            continue
+        whole = saved.get(source, source)
+        pairs.append([whole.removeprefix(base), saved.get(target, target)])
+    if not pairs:
+        return {}
+    default = variations.get(family.default_config(derived.model_type), "tie_word_embeddings")
+    return {"tied": pairs, "tied_key": "tie_word_embeddings", "tied_default": bool(default)}
