@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit.families import recognise
 from ln_audit.families.parameters import count
+from ln_audit.families.reading import unknown_parts
 from ln_audit.formats.dtypes import DTYPES
 from ln_audit.printable import without_secrets
 from ln_audit.report import CheckpointReport, NormReport, Parameters, SourceReport, TensorReport
@@ -97,7 +98,9 @@ def parameters(subject: Subject, norms: tuple[NormReport, ...]) -> Parameters:
             reason="the family is unknown: buffers and tied tensors are too",
         )
     final = [entry for entry in norms if entry.norm.role == "final" and entry.norm.main]
-    stack = next((entry.norm.stack for entry in reversed(final)), None)  # the decoder's, where an encoder stands before it
+    stack = next(
+        (entry.norm.stack for entry in reversed(final)), None
+    )  # the decoder's, where an encoder stands before it
     return Parameters(
         final_norm=sum(entry.parameters for entry in final if entry.norm.stack == stack) if final else None,
         all_norms=sum(entry.parameters for entry in norms),
@@ -113,6 +116,9 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
         taken = [name for norm in subject.norms for name in norm.tensors]
         if others := recognise.candidates(subject.checkpoint, subject.config, taken):
             yield f"what else may be a norm: {', '.join(others)}: not looked at, the family is unknown"
+    if subject.family is not None:
+        for part in unknown_parts(subject.family, subject.config):
+            yield f"{part}: a model inside the model that no family is known for: not looked at"
     compared = {Path(comparison.recording).name for comparison in subject.comparisons}
     for name in subject.checkpoint.beside if source.kind != "sample" else ():
         if name not in compared:

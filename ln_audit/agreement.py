@@ -118,7 +118,7 @@ def chosen(subject: Subject, recording: Recording) -> Norm:
                 f"{recording.name}: norm: expected a norm of the target, found {named!r}", hint="name it with --norm"
             )
         return norm
-    final = [norm for norm in subject.norms if norm.role == "final" and norm.main]
+    final = [norm for norm in subject.norms if norm.role == "final" and (norm.main or norm.stack == "encoder")]
     if len(final) != 1:
         told = ", ".join(norm.name for norm in final) or "none"
         raise UsageError(f"{recording.name}: expected one final norm, found {told}", hint="say which with --norm NAME")

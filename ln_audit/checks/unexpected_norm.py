@@ -14,6 +14,7 @@ How to mend: correct the layer count in the config, or save the model that the c
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 RULE = Rule("LN003", "unexpected-norm")
 _LARGEST = 16_000_000  # bytes of a bias that is looked at
+_NORM = re.compile(r"norm|(^|_)ln(_|\d|$)")  # in the last word of a module's name
 _MOST_NAMED = 100  # layers beyond the depth that are named; one is enough to fail
 
 
@@ -45,7 +47,11 @@ def check(subject: Subject) -> Iterator[Finding]:
     found = [*_beyond(subject, promised), *_ruled_out(subject, promised), *_biases(subject)]
     found += [*_copies(subject), *_strange(subject, view(subject.checkpoint, subject.family.name))]
     yield from found
-    if not found:
+    if not found and (unknown := _unknown(subject, promised)):
+        more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
+        told = f"{', '.join(unknown[:3])}{more}: named like norms, and {subject.family.name} has none of that name"
+        yield RULE.skipped(subject.checkpoint.files[0], told)
+    elif not found:
         yield RULE.passed(subject.checkpoint.files[0], "no norm tensor beyond what the model has")
 
 
@@ -66,6 +72,18 @@ def _beyond(subject: Subject, promised: Container[str]) -> Iterator[Finding]:
                         f"{subject.checkpoint.files[0]}: {name}: expected layers 0 to {depth - 1}, found layer {layer}",
                         "loaders drop it: the config's layer count is too small, or this is another model's file",
                     )
+
+
+def _unknown(subject: Subject, promised: Container[str]) -> list[str]:
+    """Vectors under a module that is called like a norm, which no table knows: another model's, or the table has a gap."""
+    return [
+        info.name
+        for info in subject.checkpoint.tensors.values()
+        if len(info.shape) == 1
+        and info.name not in promised
+        and info.name.rpartition(".")[2] in ("weight", "gamma", "scale")
+        and _NORM.search(info.name.rpartition(".")[0].rpartition(".")[2])
+    ]
 
 
 def _named_like(promise: Promise, reading: Reading) -> Iterator[tuple[str, int]]:

@@ -125,6 +125,16 @@ def _walk(
             yield from _walk(chosen, nested(config, part.config), checkpoint, names, view, within)
 
 
+def unknown_parts(family: Family, config: Config | None) -> tuple[str, ...]:
+    """Models inside the model that the config names and no table knows: they are not looked at."""
+    found = []
+    for part in family.parts:
+        main = not family.main or part.stack in family.main
+        if not main and config is not None and part_family(part, config, main=False) is None:
+            found.append(f"{config.where}: {part.config}.model_type {shown(config.get(f'{part.config}.model_type'))}")
+    return tuple(found)
+
+
 def part_family(part: Part, config: Config | None, *, main: bool) -> Family | None:
     """The family of a part, by its own config's model_type; None for one that nobody knows and no verdict depends on.
 

@@ -67,3 +67,18 @@ def test_a_norms_name_of_another_container_is_a_warning_and_an_optimizers_slot_i
     slots = subject({"model/ln_f/g": floats(1, 2), "model/ln_f/g/Adam": floats(1, 2)}, norm("model/ln_f"))
     slots = replace(slots, checkpoint=replace(slots.checkpoint, format="tensorflow"))
     assert [status for status, *_ in found(unexpected_norm, slots)] == ["pass"]
+
+
+def test_vectors_named_like_norms_that_no_table_knows_are_told():
+    tensors = WHOLE | {
+        "h.0.attn.q_norm.weight": floats(1, 2),
+        "h.0.attn.kln.weight": floats(1),
+        "h.0.ln_9.scale": floats(1),
+    }
+    assert found(unexpected_norm, subject(tensors, norm())) == [
+        (
+            "skip",
+            "model.safetensors",
+            "h.0.attn.q_norm.weight, h.0.ln_9.scale: named like norms, and gpt2 has none of that name",
+        )
+    ]

@@ -3,7 +3,7 @@
 import pytest
 
 from ln_audit.errors import FamilyError
-from ln_audit.families.reading import nested, readings
+from ln_audit.families.reading import nested, readings, unknown_parts
 from ln_audit.families.table import parse
 from tests.families.model import checkpoint, config, promised
 
@@ -68,6 +68,14 @@ def test_a_main_model_that_nobody_knows_is_told_and_a_tower_is_left_out():
         readings(family, None, checkpoint(TEXT))
     unknown = config(text_config=CONFIG.get("text_config"), vision_config={"model_type": "x"})
     assert [reading.family.name for reading in readings(family, unknown, checkpoint(TEXT))] == ["shell", "llama"]
+
+
+def test_towers_that_nobody_knows_are_told():
+    family = parse(SHELL, "shell.toml")
+    unknown = config(text_config=CONFIG.get("text_config"), vision_config={"model_type": "x"})
+    assert unknown_parts(family, unknown) == ("config.json: vision_config.model_type 'x'",)
+    assert unknown_parts(family, CONFIG) == ()
+    assert unknown_parts(family, None) == ()
 
 
 def test_a_config_inside_a_config_says_where_it_stands():
