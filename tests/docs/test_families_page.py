@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
-from ln_audit.families.schema import Condition, Epsilon, Family, Promise, Size
+from ln_audit.families.schema import Condition, Epsilon, Family, Neighbour, Part, Promise, Size
 from ln_audit.report import Verdict
 from tests.shared import ROOT
 
@@ -43,7 +43,7 @@ def test_a_known_family_does_not_stand_in_for_another_model_type(folder):
     assert [f.rule for f in report.findings if f.status == "fail"] == ["LN009"]
 
 
-@pytest.mark.parametrize("part", [Family, Promise, Size, Epsilon, Condition])
+@pytest.mark.parametrize("part", [Family, Part, Promise, Neighbour, Size, Epsilon, Condition])
 def test_every_key_is_explained(part):
     renamed = {
         "norms": "[norm]] name",
@@ -54,3 +54,23 @@ def test_every_key_is_explained(part):
     }
     for field in fields(part):
         assert renamed.get(field.name, f"`{field.name}`") in EXPLAINED, field.name
+
+
+def test_the_six_lines_are_those_of_the_report(tmp_path):
+    save_file({"core.closing_scale": np.ones(16, np.float32)}, tmp_path / "model.safetensors")
+    written = {"model_type": "acme_xformer", "hidden_size": 16, "rms_norm_eps": 1e-5}
+    (tmp_path / "config.json").write_text(json.dumps(written))
+    (report,) = audit(str(tmp_path), Demand())
+    (table,) = [finding.evidence["table"] for finding in report.findings if "table" in finding.evidence]
+    assert f"```toml\n{table}\n```" in TEXT
+    (tmp_path / "acme.toml").write_text(str(table).replace("[family.acme_xformer]", 'name = "acme"'))
+    (described,) = audit(str(tmp_path), Demand(family=str(tmp_path / "acme.toml")))
+    assert described.verdict is Verdict.PASS
+
+
+def test_its_commands_are_those_of_the_program():
+    from ln_audit.catalogue import known, promises
+
+    assert "ln-audit families mistral" in TEXT
+    assert "mistral" in known({})
+    assert promises("mistral", {}).startswith(("llama", "mistral"))
