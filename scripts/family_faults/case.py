@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scripts.family_faults.recorded import RecordedNorm
@@ -31,7 +31,6 @@ class Case:
     promised: tuple[Norm, ...]
     final: RecordedNorm | None
     block: RecordedNorm | None
-    named: frozenset[str] = field(default_factory=frozenset)  # norms that a recording must be told to belong to
 
     def promise(self, norm: RecordedNorm) -> Norm | None:
         """What ln-audit promises of this norm, None for a norm that it knows nothing of."""
@@ -80,7 +79,7 @@ def case(model: RecordedModel, report: Report) -> Case:
     """The norms to strike: the final norm, and a block norm of the first layer that was recorded."""
     promised = tuple(each.norm for each in report.norms)
     finals = [norm for norm in promised if norm.role == "final"]
-    main = [norm for norm in finals if norm.main]  # one of these alone needs not be named
+    main = [norm for norm in finals if norm.main]
     known = [*model.norms, *_unrecorded(model, promised)]
     among = {norm.name for norm in main or finals}
     ran = sorted((norm for norm in known if norm.name in among), key=lambda norm: (norm.judged, norm.order or -1))
@@ -89,8 +88,7 @@ def case(model: RecordedModel, report: Report) -> Case:
     usual = [norm for norm in judged if _repeated(norm, model)] or judged
     name = report.family.name if report.family is not None else None
     final = ran[-1] if ran else None
-    named = {norm.name for norm in known if len(main) != 1 or norm.name != main[0].name}
-    return Case(model, name, promised, final, usual[0] if usual else None, frozenset(named))
+    return Case(model, name, promised, final, usual[0] if usual else None)
 
 
 def pattern(name: str) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _BINS = ("num_mel_bins", "feature_size", "n_mels", "input_feat_per_channel", "feature_projection_input_dim")
 _TOKENS = 12
-_BATCH = 2
+_LARGE = 128  # pixels; beyond, a pass takes seconds
 
 
 def attempts(model: Any, torch: Any) -> Iterator[dict[str, Any]]:
@@ -46,11 +46,13 @@ def _usual(model: Any, accepted: Mapping[str, Any], torch: Any) -> dict[str, Any
     if main == "input_features" or ("input_features" in accepted and "input_ids" not in accepted):
         inner = getattr(config, "encoder_config", None) or config
         bins = next((getattr(inner, key) for key in _BINS if getattr(inner, key, None)), 80)
-        given["input_features"] = torch.randn(_BATCH, bins, 2 * (getattr(config, "max_source_positions", None) or 32))
+        given["input_features"] = torch.randn(
+            _batch(config), bins, 2 * (getattr(config, "max_source_positions", None) or 32)
+        )
     if main == "input_values" or ("input_values" in accepted and "input_ids" not in accepted):
-        given["input_values"] = torch.randn(_BATCH, 4000)
+        given["input_values"] = torch.randn(_batch(config), 4000)
     if "bbox" in accepted:
-        given["bbox"] = torch.zeros(_BATCH, _TOKENS, 4, dtype=torch.long)
+        given["bbox"] = torch.zeros(_batch(config), _TOKENS, 4, dtype=torch.long)
     if "use_cache" in accepted:
         given["use_cache"] = False
     return given
@@ -65,7 +67,7 @@ def _patches(config: Any, accepted: Mapping[str, Any], torch: Any) -> dict[str, 
 
 
 def _tokens(config: Any, torch: Any) -> Any:
-    """Token ids [2, 12] without any that the config gives a meaning to (padding, images, ends)."""
+    """Token ids [n, 12] without any that the config gives a meaning to (padding, images, ends)."""
     try:
         text = config.get_text_config()
     except (AttributeError, ValueError):  # several text models in one: none of them is the text model
@@ -77,11 +79,20 @@ def _tokens(config: Any, torch: Any) -> Any:
             if key.endswith(("token_id", "token_index")):
                 special.update(value if isinstance(value, list) else [value] if isinstance(value, int) else [])
     ordinary = [token for token in range(vocabulary) if token not in special] or [0]
-    return torch.tensor(ordinary)[torch.randint(len(ordinary), (_BATCH, _TOKENS))]
+    return torch.tensor(ordinary)[torch.randint(len(ordinary), (_batch(config), _TOKENS))]
 
 
 def _pixels(config: Any, torch: Any) -> Any:
     vision = getattr(config, "vision_config", config)
-    size = getattr(vision, "image_size", None) or 32
+    return torch.randn(_batch(config), getattr(vision, "num_channels", None) or 3, *_extent(config))
+
+
+def _extent(config: Any) -> tuple[int, int]:
+    size = getattr(getattr(config, "vision_config", config), "image_size", None) or 32
     high, wide = size if isinstance(size, (list, tuple)) else (size, size)
-    return torch.randn(_BATCH, getattr(vision, "num_channels", None) or 3, high, wide)
+    return int(high), int(wide)
+
+
+def _batch(config: Any) -> int:
+    """Six, so that a norm of what was pooled sees six rows; two where a row is a large picture."""
+    return 2 if max(_extent(config)) > _LARGE else 6

@@ -43,7 +43,7 @@ def test_the_tokens_that_a_model_is_run_on_mean_nothing_to_it():
     config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, [2, 3], 4
     (given, *_) = attempts(tiny_models.build("llama", config), torch)
     assert set(given) == {"input_ids", "use_cache"}
-    assert given["input_ids"].shape == (2, 12)
+    assert given["input_ids"].shape == (6, 12)
     assert not set(given["input_ids"].flatten().tolist()) & {1, 2, 3, 4}
 
 
