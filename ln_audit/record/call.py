@@ -11,7 +11,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ln_audit.errors import RecordingError
-from ln_audit.record.tensors import copied, name_of
+from ln_audit.record.tensors import copied, local, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ def read(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], subject: s
 
 def rows(found: Read, output: Any, module: Any, subject: str) -> Rows:
     """What the module read and gave, the channels last. Raises `RecordingError` where no rows come out."""
-    given = [output] if _is_rows(output) else [each for each in _flat(output) if _is_rows(each)]
+    given = [local(each) for each in ([output] if _is_rows(output) else _flat(output)) if _is_rows(each)]
     if not given:
         raise RecordingError(f"{subject}: expected a norm that returns a tensor, found {type(output).__name__}")
     before, rounded = _before(found, given)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ln_audit.record.tensors import array, held, name_of
+from ln_audit.record.tensors import array, held, local, name_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,4 +93,5 @@ def _values(tensor: Any | None, width: int) -> np.ndarray[Any, Any] | None:
     """[d] in its own dtype; None for what is quantized, elsewhere, or no gain of this width."""
     if tensor is None or not tensor.is_floating_point() or tensor.itemsize == 1 or not held(tensor):
         return None
-    return array(tensor).reshape(-1) if tensor.numel() == width else None
+    here = local(tensor)
+    return array(here).reshape(-1) if here.numel() == width else None

@@ -28,13 +28,18 @@ def name_of(dtype: Any) -> str:
 
 
 def held(tensor: Any) -> bool:
-    """Whether a tensor's numbers are here: not on the meta device (offloaded), not spread over processes (DTensor)."""
-    return tensor.device.type != "meta" and not hasattr(tensor, "full_tensor")
+    """Whether a tensor's numbers are here, and not on the meta device, as those of an offloaded module are."""
+    return bool(tensor.device.type != "meta")
+
+
+def local(tensor: Any) -> Any:
+    """What this process holds of a tensor that may be spread over several (DTensor): all of it, or its own share."""
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
 def copied(tensor: Any) -> Any:
     """The numbers as they are now, in memory of the processor, whatever becomes of the tensor."""
-    return tensor.detach().to("cpu", copy=True)
+    return local(tensor).detach().to("cpu", copy=True)
 
 
 def block(tensor: Any, subject: str) -> Block:
@@ -44,7 +49,8 @@ def block(tensor: Any, subject: str) -> Block:
         raise RecordingError(
             f"{subject}: dtype: expected bfloat16, float16, float32 or float64, found {name_of(tensor.dtype)}"
         )
-    return Block(dtype, tuple(tensor.shape), _bytes(tensor))
+    here = local(tensor)
+    return Block(dtype, tuple(here.shape), _bytes(here))
 
 
 def whole_numbers(tensor: Any) -> Block:

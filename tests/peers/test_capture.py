@@ -242,3 +242,31 @@ def test_what_it_was_loaded_from_is_named_without_this_machines_folders(tmp_path
             model(IDS)
         metadata = read(tmp_path / "run.safetensors")[1]
         assert (metadata["model"], metadata["text"], "revision" in metadata) == (told, "x", False)
+
+
+@pytest.fixture
+def mesh():
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    yield dist.device_mesh.init_device_mesh("cpu", (1,))
+    dist.destroy_process_group()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_norm_whose_weights_are_spread_over_processes(tmp_path, mesh):
+    from torch.distributed.tensor import Replicate, distribute_tensor
+
+    norm, path = torch.nn.RMSNorm(8, eps=1e-6), tmp_path / "run.safetensors"
+    torch.nn.init.normal_(norm.weight)
+    norm.weight = torch.nn.Parameter(distribute_tensor(norm.weight.data, mesh, [Replicate()]))
+    with torch.no_grad(), ln_audit.capture(norm, path, norm):
+        norm(distribute_tensor(torch.randn(4, 8), mesh, [Replicate()]))
+    assert audit_recording(str(path), Demand()).verdict.word == "pass"
+
+
+def test_a_whole_graph_cannot_be_broken_and_torch_says_so(tmp_path):
+    model = torch.compile(tiny("llama"), backend="eager", fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported), ln_audit.capture(model, tmp_path / "x"), torch.no_grad():
+        model(IDS, use_cache=False)
+    assert list(tmp_path.iterdir()) == []
