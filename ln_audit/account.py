@@ -116,16 +116,11 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
         taken = [name for norm in subject.norms for name in norm.tensors]
         if others := recognise.candidates(subject.checkpoint, subject.config, taken):
             yield f"what else may be a norm: {', '.join(others)}: not looked at, the family is unknown"
-    if subject.family is not None:
-        for part in unknown_parts(subject.family, subject.config):
-            yield f"{part}: a model inside the model that no family is known for: not looked at"
     compared = {Path(comparison.recording).name for comparison in subject.comparisons}
     for name in subject.checkpoint.beside if source.kind != "sample" else ():
         if name not in compared:
             yield f"{name}: not read: {subject.checkpoint.files[0]} was taken"
-    unknown = sorted({info.dtype for info in subject.checkpoint.tensors.values()} - set(DTYPES))
-    if unknown and subject.checkpoint.format == "safetensors":
-        yield f"tensors of unknown dtype ({', '.join(unknown[:4])}): older readers refuse the file"
+    yield from _unknown(subject)
     if subject.config is not None and subject.config.repeated:
         yield f"{subject.config.where}: {', '.join(subject.config.repeated[:4])}: written more than once, the last counts"
     functions = [fact for fact in subject.checkpoint.declared if fact.key == "functions not looked into"]
@@ -133,3 +128,13 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
     if source.kind == "hub" and source.entry is None:
         yield "other files of the repository: not listed"
     yield "every tensor that is no norm: only its name, dtype, shape and place in the file were read"
+
+
+def _unknown(subject: Subject) -> Iterator[str]:
+    """Models inside the model, and dtypes, that are not known here."""
+    if subject.family is not None:
+        for part in unknown_parts(subject.family, subject.config):
+            yield f"{part}: a model inside the model that no family is known for: not looked at"
+    unknown = sorted({info.dtype for info in subject.checkpoint.tensors.values()} - set(DTYPES))
+    if unknown and subject.checkpoint.format == "safetensors":
+        yield f"tensors of unknown dtype ({', '.join(unknown[:4])}): older readers refuse the file"

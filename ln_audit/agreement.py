@@ -162,6 +162,7 @@ def carried_norm(path: str, checkpoint: Checkpoint, demand: Demand) -> Norm:
         width=width,
         width_source="the width of before",
         eps=places[0].value,
+        eps_origin="given" if demand.eps is not None else "written",
         eps_source=places[0].where,
         eps_places=tuple(places),
         weight_offset=demand.offset or 0.0,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:  # numpy costs more than everything else we import: nobody pay
     import numpy as np
 
 Status = Literal["pass", "fail", "warn", "skip"]
+# Where a norm's epsilon comes from: the caller, a place that writes it, the loader's default, the model's code, the family's
+# usual value without any config; `machine`: null, torch's machine epsilon of the input; `wrong`: what is written is no number.
+Origin = Literal["given", "written", "default", "code", "assumed", "machine", "wrong", "unknown"]
 SourceKind = Literal["hub", "local", "http", "sample"]
 
 
@@ -201,6 +204,7 @@ class Norm:
     copies: tuple[tuple[str, str], ...] = ()  # (tensor taken, another that a loader may take for it)
     pattern: str = ""  # the family's name for all norms of its kind, over `{layer}` and other indexes
     main: bool = True  # of the stack whose final norm a recording is taken to be of; a vision tower's is not
+    eps_origin: Origin = "written"
     doubt: str = ""  # why nobody knows whether the model has it at all; empty where the family and the config say so
 
     @property

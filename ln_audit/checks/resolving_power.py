@@ -65,5 +65,5 @@ def _findings(comparison: Comparison, subject: Subject) -> Iterator[Finding]:
 
 def checked_elsewhere(hypothesis: str, norm: str, subject: Subject) -> str:
     """Where epsilon was read, which a recording of large rows cannot confirm; nothing for what only a recording shows."""
-    sources = [each.eps_source for each in subject.norms if each.name == norm]
-    return summary.source_of_epsilon(sources[0]) if hypothesis == "epsilon" and sources else ""
+    of = next((each for each in subject.norms if each.name == norm), None)
+    return summary.source_of_epsilon(of) if hypothesis == "epsilon" and of is not None else ""

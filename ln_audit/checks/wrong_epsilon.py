@@ -47,9 +47,10 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
     norm = norms[0]
     places = (*_published(subject, norms), *_stated(norm), *_declared(subject), *_recorded(subject, norms))
     if norm.eps is None:
-        if norm.eps_source.endswith("given by the caller") or "expected" not in norm.eps_source:
-            return RULE.skipped(label, "epsilon is unknown: give it with --eps or --config", required=True)
-        return RULE.failed(label, norm.eps_source, "loaders refuse it or fall back to a default")
+        if norm.eps_origin == "wrong":
+            return RULE.failed(label, norm.eps_source, "loaders refuse it or fall back to a default")
+        told = f"{norm.eps_source}: " if norm.eps_origin == "machine" else ""
+        return RULE.skipped(label, f"{told}epsilon is unknown: give it with --eps or --config", required=True)
     if not math.isfinite(norm.eps) or norm.eps < 0:
         return RULE.failed(label, f"{norm.eps_source}: expected a positive finite epsilon, found {norm.eps}")
     odd = _different(places)
@@ -62,7 +63,7 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
             expected=first.value,
             found=other.value,
         )
-    if norm.eps_source.startswith("assumed"):
+    if norm.eps_origin == "assumed":
         return RULE.skipped(
             label, f"epsilon {number(norm.eps)} is only assumed: give the config with --config, or --eps", required=True
         )
@@ -70,7 +71,7 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
         return RULE.warned(
             label, f"{norm.eps_source}: expected a positive epsilon, found 0", "constant rows divide by zero"
         )
-    if norm.eps_source.startswith("the loader's default"):
+    if norm.eps_origin == "default":
         told = f"{norm.eps_source}: expected it to be written, found that a loader takes {number(norm.eps)}"
         return RULE.warned(
             label, told, "saving a model writes the key: was it lost, or is it there under another name?"
@@ -87,7 +88,7 @@ def _stated(norm: Norm) -> Iterator[Place]:
     """Where the config or the caller writes it; a loader's default counts as a place, an assumption does not."""
     if norm.eps_places:
         yield from norm.eps_places
-    elif norm.eps is not None and not norm.eps_source.startswith("assumed"):
+    elif norm.eps is not None and norm.eps_origin != "assumed":
         yield Place(norm.eps_source, norm.eps)
 
 

@@ -141,6 +141,7 @@ def _norm(
         width=width.value,
         width_source=width.where,
         eps=epsilon.value,
+        eps_origin=epsilon.origin,
         eps_source=epsilon.source,
         eps_places=epsilon.places,
         weight_offset=offset,

@@ -13,6 +13,7 @@ from ln_audit.formats.shown import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ln_audit.core import Origin
     from ln_audit.demand import Demand
     from ln_audit.families import schema
     from ln_audit.formats.config import Config
@@ -34,8 +35,9 @@ class Epsilon:
     """The epsilon in force, where it came from, and every place it is written."""
 
     value: float | None
+    origin: Origin
     source: str
-    places: tuple[Place, ...]
+    places: tuple[Place, ...] = ()
 
 
 def find_epsilon(
@@ -47,25 +49,47 @@ def find_epsilon(
     """
     sources = [found for found in (containers.config(checkpoint, family), config) if found is not None]
     keys, default = promised.keys, promised.default
-    written = [place for found in sources for key in keys if (place := _place(found, key)) is not None]
+    written = tuple(place for found in sources for key in keys if (place := _place(found, key)) is not None)
     if demand.eps is not None:
-        return Epsilon(demand.eps, "given by the caller", (Place("--eps", demand.eps), *written))
-    if not keys:
-        return Epsilon(default, "fixed in the model's code", ())
-    lacking = containers.missing_epsilon(checkpoint, family, keys)
+        return Epsilon(demand.eps, "given", "given by the caller", (Place("--eps", demand.eps), *written))
+    lacking = containers.missing_epsilon(checkpoint, family, keys) if keys else None
     if lacking is not None:
-        return Epsilon(None, f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key", tuple(written))
+        told = f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key"
+        return Epsilon(None, "wrong", told, written)
     if written:
-        return Epsilon(written[0].value, written[0].where, tuple(written))
+        return Epsilon(written[0].value, "written", written[0].where, written)
+    if not keys:
+        return _in_code(default, containers.stated_epsilon(checkpoint, family), checkpoint.files[0])
     if not sources:
-        return Epsilon(default, "assumed: the family's usual value, no config", ())
+        return Epsilon(default, "assumed", "assumed: the family's usual value, no config")
+    return _unwritten(promised, sources, containers.has_no_epsilon(checkpoint, family, keys) and config is None)
+
+
+def _in_code(default: float | None, stated: tuple[str, object] | None, file: str) -> Epsilon:
+    """One that no config writes. A container may (GGUF does, always): its loader takes that, and both must agree."""
+    if stated is None:
+        return Epsilon(default, "code", "fixed in the model's code")
+    key, value = stated
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return Epsilon(None, "wrong", f"{file}: {key}: expected a number, found {shown(value)}")
+    code = () if default is None else (Place("the model's code", default),)
+    return Epsilon(float(value), "written", f"{file}: {key}", (*code, Place(f"{file}: {key}", float(value))))
+
+
+def _unwritten(promised: schema.Epsilon, sources: Sequence[Config], never: bool) -> Epsilon:
+    """What is in force where no config writes a number; `never`: this kind of config holds none."""
     for found in sources:
-        for key in keys:
-            if found.has(key):
-                return Epsilon(None, f"{found.where}: {key}: expected a number, found {shown(found.get(key))}", ())
-    if containers.has_no_epsilon(checkpoint, family, keys) and config is None:
-        return Epsilon(default, f"fixed in the model's code, {sources[0].where} does not hold it", ())
-    return Epsilon(default, _absent(sources[0], keys), ())
+        for key in promised.keys:
+            if not found.has(key):
+                continue
+            if found.get(key) is None and promised.null == "machine":
+                told = f"{found.where}: {key} is null: the machine epsilon of whatever dtype the input has"
+                return Epsilon(None, "machine", told)
+            told = f"{found.where}: {key}: expected a number, found {shown(found.get(key))}"
+            return Epsilon(None, "wrong", told)
+    if never:
+        return Epsilon(promised.default, "code", f"fixed in the model's code, {sources[0].where} does not hold it")
+    return Epsilon(promised.default, "default", _absent(sources[0], promised.keys))
 
 
 def _absent(config: Config, keys: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,12 +17,13 @@ from ln_audit.families.table import parse
 from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from ln_audit.families.schema import Family
     from ln_audit.formats.config import Config
 
 _MOST_LISTED = 8
+_NORM = re.compile(r"norm|(^|[._])ln(_|\d|\.|$)")  # in the name of a tensor
 WIDTHS = ("hidden_size", "n_embd", "d_model", "dim", "text_config.hidden_size")  # where configs of any family keep it
 _LARGEST_TABLE = 1_000_000  # bytes; ours have 2,000
 _NONE: Mapping[str, Family] = MappingProxyType({})
@@ -118,18 +120,22 @@ def _by_layout(checkpoint: Checkpoint, config: Config | None) -> tuple[Family, R
 
 
 def _by_names(checkpoint: Checkpoint) -> tuple[Family, Recognised] | None:
-    """The family whose telling names are all there; of several the one with the most, and none where two fit equally."""
+    """The family whose telling names fit best; none where two fit equally.
+
+    All telling names but those of norms must be there: a norm that was lost must not hide the family that misses it. Of
+    several families it is the one of which fewest names are missing, then the one with the most.
+    """
     plain = _with_unwrapped(containers.view(checkpoint, None).actual)
-    fitting: dict[str, int] = {}
+    fitting: dict[str, tuple[int, int]] = {}
     for name, telling in telling_names().items():
-        seen = (
-            plain
-            if not containers.renames(checkpoint, name)
-            else _with_unwrapped(containers.view(checkpoint, name).actual)
-        )
-        if any(all(prefix + tensor in seen for tensor in telling["names"]) for prefix in telling["prefixes"]):
-            fitting[name] = len(telling["names"])
-    best = [name for name, count in fitting.items() if count == max(fitting.values())]
+        seen = plain
+        if containers.renames(checkpoint, name):
+            seen = _with_unwrapped(containers.view(checkpoint, name).actual)
+        counts = [_fit(telling["names"], prefix, seen) for prefix in telling["prefixes"]]
+        known = [count for count in counts if count is not None]
+        if known:
+            fitting[name] = min(known)
+    best = [name for name, fit in fitting.items() if fit == min(fitting.values())]
     if len(best) > 1:
         more = f" and {len(best) - _MOST_LISTED} more" if len(best) > _MOST_LISTED else ""
         raise FamilyError(
@@ -140,6 +146,17 @@ def _by_names(checkpoint: Checkpoint) -> tuple[Family, Recognised] | None:
         return None
     telling = telling_names()[best[0]]["names"]
     return load(best[0]), Recognised(best[0], f"tensor names ({', '.join(telling[:2])}, …)")
+
+
+def _fit(names: Sequence[str], prefix: str, seen: Container[str]) -> tuple[int, int] | None:
+    """How badly a family's names fit: (missing, −found); None where one that is no norm's is missing."""
+    missing = 0
+    for name in names:
+        if prefix + name not in seen:
+            if not _NORM.search(name):
+                return None
+            missing += 1
+    return (missing, missing - len(names)) if missing < len(names) else None
 
 
 def _with_unwrapped(names: Iterable[str]) -> frozenset[str]:

@@ -79,10 +79,14 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Epsilon:
-    """Where epsilon is written, and what the loader takes when the key is absent; without keys it is fixed in the code."""
+    """Where epsilon is written, and what the loader takes when the key is absent; without keys it is fixed in the code.
+
+    `null` is "machine" where a null means the machine epsilon of the input's dtype (torch's RMSNorm); elsewhere null is wrong.
+    """
 
     keys: tuple[str, ...] = ()
     default: float | None = None
+    null: Literal["machine"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,10 @@ def _size(key: str, row: Any) -> Size:
 
 
 def _epsilon(row: Any, where: str) -> Epsilon:
-    return cast("Epsilon", _build(Epsilon, _typed(row, dict, where), where))
+    epsilon = cast("Epsilon", _build(Epsilon, _typed(row, dict, where), where))
+    if epsilon.null not in (None, "machine"):
+        raise _TableError(f"{where}.null: expected machine, found {epsilon.null!r}")
+    return epsilon
 
 
 def _part(row: Any, where: str) -> Part:

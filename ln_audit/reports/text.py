@@ -94,8 +94,8 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "recording", f"{comparison.recording} ({comparison.provenance})"
         yield "", _numbers(comparison)
         yield from (("", note) for note in comparison.notes)
-        sources = [entry.norm.eps_source for entry in report.norms if entry.norm.name == comparison.norm]
-        yield from (("", line) for line in resolving_power.lines(comparison, next(iter(sources), None)))
+        of = next((entry.norm for entry in report.norms if entry.norm.name == comparison.norm), None)
+        yield from (("", line) for line in resolving_power.lines(comparison, of))
     if report.source.files:
         total = sum(file.size or 0 for file in report.source.files)
         read = report.source.bytes_read

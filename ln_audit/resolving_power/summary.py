@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ln_audit.comparison import Comparison
+    from ln_audit.core import Norm
 
     Entry = Mapping[str, Any]
 
@@ -51,20 +52,20 @@ def changes(comparison: Comparison) -> str:
     return "; ".join(said)
 
 
-def source_of_epsilon(eps_source: str) -> str:
+def source_of_epsilon(norm: Norm) -> str:
     """Where epsilon was read, which a recording of large rows cannot confirm."""
-    written = ": " in eps_source and not eps_source.startswith(("assumed", "the loader"))
-    return f"; epsilon was checked in {eps_source}" if written else f"; epsilon is {eps_source}"
+    written = norm.eps_origin == "written"
+    return f"; epsilon was checked in {norm.eps_source}" if written else f"; epsilon is {norm.eps_source}"
 
 
-def lines(comparison: Comparison, eps_source: str | None) -> Iterator[str]:
-    """What a report says below a recording that fits; `eps_source` is where the norm's epsilon was read."""
+def lines(comparison: Comparison, norm: Norm | None) -> Iterator[str]:
+    """What a report says below a recording of `norm` that fits."""
     if told := can_tell(comparison):
         yield f"can tell: {told}"
     blind = hidden(comparison)
     if blind:
         names = "; ".join(listed(entries) for entries in blind.values())
-        elsewhere = source_of_epsilon(eps_source) if eps_source and "epsilon" in blind else ""
+        elsewhere = source_of_epsilon(norm) if norm is not None and "epsilon" in blind else ""
         yield f"cannot tell: {names} on these rows{elsewhere}"
     if unmet := not_met(comparison):
         yield f"too tame for: {'; '.join(listed(entries) for entries in by_hypothesis(unmet).values())}"

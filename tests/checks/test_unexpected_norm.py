@@ -10,7 +10,7 @@ def test_nothing_beyond_the_model_passes():
     tensors = WHOLE | {
         "h.0.ln_1.weight": floats(1, 2, 3, 4),
         "h.0.ln_1.bias": floats(1, 2, 3, 4),
-        "x.h.9.ln_1.scale": floats(1),
+        "x.h.9.attn.scale": floats(1),
     }
     other = norm("h.0.ln_2", role="block", layer=0)
     assert found(unexpected_norm, subject(tensors, block, other, norm())) == [

@@ -46,7 +46,9 @@ def test_what_the_container_and_recordings_state_counts():
 
 
 def test_the_loaders_default_is_a_place_too():
-    default = norm(eps_source="the loader's default, config.json has no layer_norm_epsilon", eps_places=())
+    default = norm(
+        eps_origin="default", eps_source="the loader's default, config.json has no layer_norm_epsilon", eps_places=()
+    )
     assert found(wrong_epsilon, subject(WHOLE, default))[0][0] == "warn"
     made = subject(WHOLE, default, recorded=(("ln_f", Place("run: eps", 1e-6)),))
     assert found(wrong_epsilon, made)[0][0] == "fail"
@@ -68,12 +70,21 @@ def test_zero_is_a_warning():
     ("changes", "reason"),
     [
         (
-            {"eps": None, "eps_source": "given by the caller", "eps_places": ()},
+            {"eps": None, "eps_origin": "unknown", "eps_source": "nobody says it", "eps_places": ()},
             "epsilon is unknown: give it with --eps or --config",
         ),
         (
-            {"eps_source": "assumed: the family's usual value, no config", "eps_places": ()},
+            {"eps_origin": "assumed", "eps_source": "assumed: the family's usual value, no config", "eps_places": ()},
             "epsilon 1e-05 is only assumed: give the config with --config, or --eps",
+        ),
+        (
+            {
+                "eps": None,
+                "eps_origin": "machine",
+                "eps_source": "config.json: e is null: the machine epsilon",
+                "eps_places": (),
+            },
+            "config.json: e is null: the machine epsilon: epsilon is unknown: give it with --eps or --config",
         ),
     ],
 )
@@ -84,6 +95,6 @@ def test_an_epsilon_that_nobody_states_is_undecided_and_the_verdict_depends_on_i
 
 def test_a_config_that_holds_no_number_fails():
     source = "config.json: layer_norm_epsilon: expected a number, found '1e-5'"
-    assert found(wrong_epsilon, subject(WHOLE, norm(eps=None, eps_source=source, eps_places=()))) == [
-        ("fail", "ln_f", source)
-    ]
+    assert found(
+        wrong_epsilon, subject(WHOLE, norm(eps=None, eps_origin="wrong", eps_source=source, eps_places=()))
+    ) == [("fail", "ln_f", source)]

@@ -11,26 +11,48 @@ from tests.families.model import checkpoint, config
 
 
 @pytest.mark.parametrize(
-    ("given", "value", "source"),
+    ("given", "value", "origin", "source"),
     [
-        (config(layer_norm_epsilon=1e-6), 1e-6, "config.json: layer_norm_epsilon"),
-        (config(), 1e-5, "the loader's default, config.json has no layer_norm_epsilon"),
-        (None, 1e-5, "assumed: the family's usual value, no config"),
-        (config(layer_norm_epsilon="1e-5"), None, "config.json: layer_norm_epsilon: expected a number, found '1e-5'"),
-        (config(layer_norm_epsilon=True), None, "config.json: layer_norm_epsilon: expected a number, found True"),
+        (config(layer_norm_epsilon=1e-6), 1e-6, "written", "config.json: layer_norm_epsilon"),
+        (config(), 1e-5, "default", "the loader's default, config.json has no layer_norm_epsilon"),
+        (None, 1e-5, "assumed", "assumed: the family's usual value, no config"),
+        (
+            config(layer_norm_epsilon="1e-5"),
+            None,
+            "wrong",
+            "config.json: layer_norm_epsilon: expected a number, found '1e-5'",
+        ),
+        (
+            config(layer_norm_epsilon=True),
+            None,
+            "wrong",
+            "config.json: layer_norm_epsilon: expected a number, found True",
+        ),
     ],
 )
-def test_epsilon_says_where_it_comes_from(given, value, source):
+def test_epsilon_says_where_it_comes_from(given, value, origin, source):
     found = find_epsilon(load("gpt2").epsilon, "gpt2", given, checkpoint({}), Demand())
-    assert (found.value, found.source) == (value, source)
+    assert (found.value, found.origin, found.source) == (value, origin, source)
 
 
 def test_an_epsilon_without_a_key_is_in_the_models_code():
     found = find_epsilon(Epsilon((), 1e-6), "gpt2", config(rms_norm_eps=1e-5), checkpoint({}), Demand())
-    assert (found.value, found.source, found.places) == (1e-6, "fixed in the model's code", ())
+    assert (found.value, found.origin, found.source, found.places) == (1e-6, "code", "fixed in the model's code", ())
 
 
 def test_every_key_of_any_family_is_looked_up_where_none_is_known():
     given = config(rms_norm_eps=1e-6, layer_norm_eps="x")
     assert any_epsilon(given) == [Place("config.json: rms_norm_eps", 1e-6)]
     assert any_epsilon(None) == []
+
+
+def test_a_null_is_wrong_unless_it_means_the_machine_epsilon():
+    null = config(eps=None)
+    found = find_epsilon(Epsilon(("eps",), 1e-6), "gpt2", null, checkpoint({}), Demand())
+    assert (found.value, found.origin) == (None, "wrong")
+    found = find_epsilon(Epsilon(("eps",), 1e-6, null="machine"), "gpt2", null, checkpoint({}), Demand())
+    assert (found.value, found.origin, found.source) == (
+        None,
+        "machine",
+        "config.json: eps is null: the machine epsilon of whatever dtype the input has",
+    )

@@ -6,6 +6,7 @@ from math import inf
 import pytest
 
 from ln_audit.resolving_power import summary
+from tests.checks.subject_builder import norm
 from tests.reports.made import COMPARISON
 
 
@@ -34,7 +35,7 @@ FOUND = replace(
 
 
 def test_a_report_says_what_is_told_and_what_is_not_and_where_epsilon_was_checked():
-    assert list(summary.lines(FOUND, "config.json: layer_norm_epsilon")) == [
+    assert list(summary.lines(FOUND, norm())) == [
         "can tell: 2 faults: epsilon (1 of 3), kind",
         "cannot tell: epsilon 1e-06 or 0 instead of 1e-05 on these rows; epsilon was checked in config.json: layer_norm_epsilon",
         "too tame for: square or sum overflowed",
@@ -44,12 +45,12 @@ def test_a_report_says_what_is_told_and_what_is_not_and_where_epsilon_was_checke
 
 
 def test_nothing_is_said_of_a_recording_that_was_not_looked_into():
-    assert list(summary.lines(COMPARISON, "config.json")) == []
+    assert list(summary.lines(COMPARISON, norm())) == []
 
 
 def test_epsilons_source_is_named_only_where_epsilon_cannot_be_told():
     blind = replace(FOUND, cannot_tell=(entry("kind", "RMSNorm", "these rows"),))
-    assert "cannot tell: RMSNorm on these rows" in list(summary.lines(blind, "config.json"))
+    assert "cannot tell: RMSNorm on these rows" in list(summary.lines(blind, norm()))
     assert "cannot tell: RMSNorm on these rows" in list(summary.lines(replace(blind, smallest_changes=()), None))
 
 
