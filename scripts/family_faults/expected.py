@@ -14,6 +14,8 @@ Way = Literal["fails by", "warns by", "cannot be seen without the source", "pass
 # What became of one fault in one audit, the best first. The last three are what must not be.
 OUTCOMES = ("passes", "named", "warned", "cannot tell", "not seen", "other cause", "false alarm", "missed")
 BAD = ("other cause", "false alarm", "missed")
+# What a comparison is when it says itself that rounding can have done this, and it may be a fault all the same.
+_UNDECIDED = {("skip", "unexplained"), ("skip", "before-rounded"), ("warn", "cannot-tell"), ("warn", "summation-order")}
 _LONGEST = 240  # characters of a message that is kept
 
 
@@ -95,7 +97,7 @@ def _otherwise(expected: Expected, report: Report, norm: str) -> Outcome:
         hidden = {str(entry["hypothesis"]) for entry in each.cannot_tell} & set(expected.hidden)
         if each.status == "pass" and hidden and report.verdict.word == "pass":
             return Outcome("cannot tell", f"passes, and says that it cannot tell: {', '.join(sorted(hidden))}")
-        if each.status == "skip" and each.finding == "summation-order":
+        if (each.status, each.finding) in _UNDECIDED:
             return Outcome("cannot tell", each.message[:_LONGEST])
     loud = [
         each for each in report.findings if each.status in ("fail", "warn") or (each.status == "skip" and each.required)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _BINS = ("num_mel_bins", "feature_size", "n_mels", "input_feat_per_channel", "feature_projection_input_dim")
 _TOKENS = 12
-_LARGE = 128  # pixels; beyond, a pass takes seconds
+_LARGE = 400  # pixels; beyond, a pass takes seconds
 
 
 def attempts(model: Any, torch: Any) -> Iterator[dict[str, Any]]:

@@ -24,6 +24,7 @@ _CALLED_NORM = re.compile(r"norm", re.IGNORECASE)
 _GAINS = ("weight", "gamma", "scale", "gain")
 _USUAL = (1e-5, 1e-6, 1e-12, 1e-8, 1e-7, 1e-3)
 _ROWS = 96
+_SMALL = 0.03  # transformers' usual standard deviation at the start is 0.02
 _DTYPES = ("float32", "bfloat16")
 
 
@@ -80,13 +81,19 @@ def _epsilons(stated: Mapping[str, Any]) -> Iterator[float]:
 
 
 def _own_values(model: Any, torch: Any) -> None:
-    """Noise on all that is one-dimensional, and on whatever starts at zero: two norms alike would hide a swap."""
+    """Noise on all that is one-dimensional, and on whatever starts at zero: two norms alike would hide a swap.
+
+    Matrices that are no embeddings get larger, so that rows differ by more than their place.
+    """
     with torch.no_grad():
+        embeddings = {id(each.weight) for each in model.modules() if isinstance(each, torch.nn.Embedding)}
         for parameter in model.parameters():
             if parameter.dim() == 1 or parameter.numel() == max(parameter.shape, default=1):
                 parameter.add_(0.2 * torch.randn_like(parameter))
             elif not parameter.any():
                 parameter.add_(0.05 * torch.randn_like(parameter))
+            elif id(parameter) not in embeddings and parameter.std() < _SMALL:
+                parameter.mul_(3)
 
 
 Calls = dict[str, tuple[int, "Rows"]]  # by module: the order of its call, and its rows

@@ -66,8 +66,12 @@ def test_a_pass_is_cannot_tell_only_if_it_says_so_itself():
 
 
 def test_within_what_rounding_can_do_is_cannot_tell():
-    undecided = replace(compared("skip"), finding="summation-order")
-    assert judged(ROWS, report(found("LN201", "skip"), comparisons=(undecided,)), "norm").word == "cannot tell"
+    for status, finding in (("skip", "unexplained"), ("warn", "cannot-tell")):
+        undecided = replace(compared(status), finding=finding)
+        assert judged(ROWS, report(found("LN201", status), comparisons=(undecided,)), "norm").word == "cannot tell"
+    assert (
+        judged(ROWS, report(comparisons=(replace(compared("skip"), finding="no-parameters"),)), "norm").word == "missed"
+    )
 
 
 def test_another_right_answer_counts_as_well():
