@@ -112,6 +112,9 @@ def not_checked(subject: Subject, source: Source) -> Iterator[str]:
     """What a reader might believe was looked at and was not."""
     if unread := subject.unread():
         yield f"values of {len(unread)} norms: not read (--values all reads them)"
+    recorded = {comparison.norm for comparison in subject.comparisons}
+    if recorded and (alone := [norm for norm in subject.norms if norm.tensors and norm.name not in recorded]):
+        yield f"values of {len(alone)} norms: no recording of them, so another plausible value would have passed"
     if subject.family is None and subject.norms:
         taken = [name for norm in subject.norms for name in norm.tensors]
         if others := recognise.candidates(subject.checkpoint, subject.config, taken):
