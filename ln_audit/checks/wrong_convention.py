@@ -38,7 +38,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     demand, family = subject.demand, subject.family
     if family is None:
         return
-    yield from _configs(subject, family)
+    yield from _configs(subject)
     yield from _by_graph(subject)
     yield from _beside(subject, family)
     yield from _unwritten_offset(subject)
@@ -116,11 +116,9 @@ def _beside(subject: Subject, family: Family) -> Iterator[Finding]:
             yield RULE.warned(f"{config.where}: {key}", told, f"is it the config of {file}?")
 
 
-def _configs(subject: Subject, family: Family) -> Iterator[Finding]:
+def _configs(subject: Subject) -> Iterator[Finding]:
     """The keys that the norms depend on: the same in the artifact's own config as in --config, and written once."""
-    sizes = [key for size in family.sizes.values() for key in (size.key, *size.aliases)]
-    conditions = [condition.key for promise in family.norms for condition in promise.when]
-    keys = tuple(dict.fromkeys(("model_type", *sizes, *family.epsilon_keys, *conditions)))
+    keys = tuple(dict.fromkeys(key for reading in subject.readings for key in reading.keys))
     own, given = subject.own_config, subject.config
     for key in keys if own is not None and given is not None else ():
         if own is not None and given is not None and own.has(key) and given.has(key) and own.get(key) != given.get(key):

@@ -39,6 +39,16 @@ class Reading:
     stack: str | None = None
     main: bool = True
     without: tuple[str, ...] = ()
+    within: str = ""  # where its config stands in the whole's: `text_config.`
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the whole's config that the norms of this reading depend on, dotted where they are nested."""
+        family = self.family
+        sizes = [key for size in family.sizes.values() for key in (size.key, *size.aliases)]
+        conditions = [condition.key for promise in family.norms for condition in promise.when]
+        own = dict.fromkeys(("model_type", *sizes, *family.epsilon_keys, *conditions))
+        return tuple(self.within + key for key in own)
 
     def can_say(self, key: str) -> bool:
         """Whether the config that is read could hold `key`: a container's own has only what its table lists."""
@@ -97,6 +107,7 @@ class _Inside:
     main: bool = True
     without: tuple[str, ...] = ()
     depth: int = 0
+    within: str = ""
 
 
 def _walk(
@@ -112,8 +123,7 @@ def _walk(
     spelt = spelling(_probe(family), prefixes, view)
     own = view.names.config if view.names is not None and stated is not config else None
     sizes = resolve(family, stated, checkpoint, spelt, names, states=lambda key: own is None or key in own)
-    if family.norms or not inside.depth:
-        yield Reading(family, config, stated, names, spelt, sizes, inside.stack, inside.main, inside.without)
+    yield Reading(family, config, stated, names, spelt, sizes, inside.stack, inside.main, inside.without, inside.within)
     for part in family.parts if inside.depth < _DEEPEST else ():
         if config is not None and not all(condition.holds(config.get(condition.key)) for condition in part.when):
             continue
@@ -121,7 +131,8 @@ def _walk(
         chosen = part_family(part, config, main=main)
         if chosen is not None:
             outer = tuple(before + own for own in part.prefixes for before in spelt.prefixes)
-            within = _Inside(outer, part.stack or inside.stack, main, part.without, inside.depth + 1)
+            path = f"{inside.within}{part.config}."
+            within = _Inside(outer, part.stack or inside.stack, main, part.without, inside.depth + 1, path)
             yield from _walk(chosen, nested(config, part.config), checkpoint, names, view, within)
 
 

@@ -70,6 +70,13 @@ def test_a_main_model_that_nobody_knows_is_told_and_a_tower_is_left_out():
     assert [reading.family.name for reading in readings(family, unknown, checkpoint(TEXT))] == ["shell", "llama"]
 
 
+def test_the_keys_that_norms_depend_on_are_dotted_where_they_are_nested():
+    (whole, text, vision) = readings(parse(SHELL, "shell.toml"), CONFIG, checkpoint(TEXT))
+    assert whole.keys == ("model_type",)
+    assert set(text.keys) >= {"text_config.model_type", "text_config.hidden_size", "text_config.rms_norm_eps"}
+    assert "vision_config.add_cross_attention" in vision.keys
+
+
 def test_towers_that_nobody_knows_are_told():
     family = parse(SHELL, "shell.toml")
     unknown = config(text_config=CONFIG.get("text_config"), vision_config={"model_type": "x"})
