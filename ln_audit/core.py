@@ -7,7 +7,7 @@ and the report whose verdict *is* the exit code, in `report.py`: read those seco
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -149,6 +149,8 @@ class NormSite:
     eps_where: str
     axis: int | None = -1  # that it normalizes, from the end; None where that depends on a rank nobody wrote down
     bias_certain: bool = True  # False: `bias` is None because what is added could not be recognised, if anything is
+    reads: str = field(default="", compare=False)  # the graph's names for what goes in and what comes out of it; empty
+    gives: str = field(default="", compare=False)  # where no value of the graph is that. The same norm may stand twice
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MICROSOFT = "com.microsoft"  # the operators of onnxruntime
 
+SUMS = {"SkipLayerNormalization": 3, "SkipSimplifiedLayerNormalization": 3, "EmbedLayerNormalization": 2}  # outputs
+
 
 class Operator(NamedTuple):
     """A normalizing operator: where gain and bias stand among its inputs, and the epsilon of a node that writes none.
@@ -73,7 +75,17 @@ def _site(names: Constants, node: Node, file: str) -> NormSite | None:
         f"{file}: {where}",
         axis=names.graph.from_the_end(axis, node.input(0)) if isinstance(axis, int) else None,
         bias_certain=bias is not None or operator.bias is None or not node.input(operator.bias),
+        reads=_read(node),
+        gives=node.outputs[0] if node.outputs else "",
     )
+
+
+def _read(node: Node) -> str:
+    """What the norm itself reads: onnxruntime's operators add up their inputs first, and give the sum where one asks."""
+    if node.domain != MICROSOFT:
+        return node.input(0)
+    at = SUMS.get(node.op, 0)
+    return node.outputs[at] if len(node.outputs) > at else ""
 
 
 def _given_centred(names: Constants, node: Node) -> bool:

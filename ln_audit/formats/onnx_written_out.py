@@ -29,10 +29,11 @@ class Root(NamedTuple):
 
 
 class Affine(NamedTuple):
-    """Names of gain and bias tensors, None where there is none."""
+    """Names of gain and bias tensors, None where there is none, and of the value that comes of them."""
 
     gain: str | None
     bias: str | None
+    gives: str = ""
 
 
 def written_out(graph: Constants, mean: Node, file: str) -> NormSite | None:
@@ -51,11 +52,14 @@ def written_out(graph: Constants, mean: Node, file: str) -> NormSite | None:
                 return NormSite(
                     affine.gain or mean.label,
                     kind,
-                    *affine,
+                    affine.gain,
+                    affine.bias,
                     eps,
                     f"{file}: {where}",
                     axis=graph.graph.from_the_end(axis, mean.input(0), centred),
                     bias_certain=affine.bias is not None,
+                    reads=subtraction.input(0) if subtraction is not None and layer else centred,
+                    gives=affine.gives,
                 )
     return None
 
@@ -147,8 +151,9 @@ def _scaled(graph: Constants, name: str) -> Affine:
         factor = graph.other(node, name) if node.op == "Mul" else ""
         gain = graph.stored(factor) or one_more(graph, factor)
         if gain is not None and gain.info.elements > 1 and node.outputs:
-            return Affine(gain.name, _added(graph, node.outputs[0], gain.info.elements))
-    return Affine(None, None)
+            bias, gives = _added(graph, node.outputs[0], gain.info.elements)
+            return Affine(gain.name, bias, gives)
+    return Affine(None, None, name)
 
 
 def one_more(graph: Constants, name: str) -> Tensor | None:
@@ -163,13 +168,13 @@ def one_more(graph: Constants, name: str) -> Tensor | None:
     return None
 
 
-def _added(graph: Constants, name: str, elements: int) -> str | None:
-    """The bias: a stored tensor as wide as the gain."""
+def _added(graph: Constants, name: str, elements: int) -> tuple[str | None, str]:
+    """The bias, a stored tensor as wide as the gain, and the value with it."""
     for node in graph.users(name):
         bias = graph.stored(graph.other(node, name)) if node.op == "Add" else None
-        if bias is not None and bias.info.elements == elements:
-            return bias.name
-    return None
+        if bias is not None and bias.info.elements == elements and node.outputs:
+            return bias.name, node.outputs[0]
+    return None, name
 
 
 def _subtracted_from(graph: Constants, scale: str) -> str | None:

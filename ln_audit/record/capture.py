@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ln_audit.errors import RecordingError
 from ln_audit.record import metadata
 from ln_audit.record.located import Wanted, located
 from ln_audit.record.names import unwrapped
+from ln_audit.record.needed import need
 from ln_audit.record.session import Session
 from ln_audit.recording.writer import RecordingWriter
 
@@ -85,14 +84,6 @@ def listening(
         session.finish({key: value for key, value in about.items() if value})
     finally:
         writer.discard()
-
-
-def need(package: str) -> None:
-    """Raises `RecordingError` where a package that recording needs is not installed."""
-    if find_spec(package) is None:
-        raise RecordingError(
-            f"recording: expected the {package} package, found it not installed", hint='pip install "ln-audit[record]"'
-        )
 
 
 def _compiled(model: Any) -> bool:

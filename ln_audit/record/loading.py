@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import warnings
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from ln_audit.sources import open_source
 from ln_audit.sources.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ln_audit.demand import Demand
 
@@ -56,6 +57,27 @@ def place(target: str, revision: str | None, demand: Demand) -> Place:
     where = Path(source.identity)
     where = where.parent if entry else where
     return Place(str(where), where.name, options)
+
+
+def special(config: Mapping[str, Any]) -> set[int]:
+    """Ids that stand for no text: padding, ends, images and whatever else a config names as some `…_token_id`."""
+    found: set[int] = set()
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            found |= special(value)
+        elif str(key).endswith(("_token_id", "_token_index", "_token_ids")):
+            found.update(each for each in (value if isinstance(value, list) else [value]) if isinstance(each, int))
+    return found
+
+
+def local_file(target: str, file: str, demand: Demand) -> Path:
+    """A file of a target on this machine. Raises `RecordingError` for one that is elsewhere."""
+    source = open_source(target, Settings(demand.revision, demand.offline))
+    if source.kind != "local":
+        raise RecordingError(
+            f"{target}: expected an ONNX model on this machine, found one elsewhere", hint="download it first"
+        )
+    return Path(source.identity) if source.entry else Path(source.identity) / file
 
 
 def load(found: Place, dtype: str | None, device: str) -> tuple[Any, frozenset[str]]:

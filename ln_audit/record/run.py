@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ln_audit.audit import promised
 from ln_audit.errors import RecordingError, UsageError
 from ln_audit.record import loading, metadata, tokens
-from ln_audit.record.capture import listening, need
+from ln_audit.record.capture import listening
 from ln_audit.record.located import Wanted, located
+from ln_audit.record.needed import need
 from ln_audit.record.recipe import Made, Recipe
 from ln_audit.record.stated import BIASES, GAINS
 
@@ -29,9 +30,14 @@ def record(target: str, path: str, recipe: Recipe, demand: Demand, progress: Cal
     `progress` is told the positions that are done, and how many there are. Raises `UsageError` for a norm or a path that is
     none, `AuditError` for a target that cannot be loaded or run.
     """
+    subject = promised(target, replace(demand, norm=None))
+    if subject.checkpoint.format == "onnx":
+        from ln_audit.record import onnx_run
+
+        file = loading.local_file(target, subject.checkpoint.files[0], demand)
+        return onnx_run.record(file, file.name, subject, path, recipe, progress)
     need("torch")
     need("transformers")
-    subject = promised(target, replace(demand, norm=None))
     found = loading.place(target, subject.revision, demand)
     model, missing = loading.load(found, recipe.dtype, recipe.device or "cpu")
     norms = _norms(model, subject, recipe, demand)
@@ -97,7 +103,7 @@ def _ids(model: Any, recipe: Recipe, found: Place) -> Any:
     if recipe.tokens is not None:
         return tokens.read(recipe.tokens, vocabulary)
     if recipe.random is not None:
-        return tokens.random(recipe.random, vocabulary, frozenset(_special(model.config.to_dict())))
+        return tokens.random(recipe.random, vocabulary, frozenset(loading.special(model.config.to_dict())))
     ids = loading.encode(found, recipe.text or "")
     if not ids:
         raise UsageError("--text: expected a text of at least one token, found none")
@@ -108,17 +114,6 @@ def _vocabulary(model: Any) -> int:
     embeddings = model.get_input_embeddings()
     rows = getattr(getattr(embeddings, "weight", None), "shape", (0,))[0]
     return int(rows or model.config.get_text_config().vocab_size)
-
-
-def _special(config: Mapping[str, Any]) -> set[int]:
-    """Ids that stand for no text: padding, ends, images and whatever else a config names as some `…_token_id`."""
-    found: set[int] = set()
-    for key, value in config.items():
-        if isinstance(value, dict):
-            found |= _special(value)
-        elif str(key).endswith(("_token_id", "_token_index", "_token_ids")):
-            found.update(each for each in (value if isinstance(value, list) else [value]) if isinstance(each, int))
-    return found
 
 
 def _run(model: Any, ids: Any, recipe: Recipe, progress: Callable[[int, int], None]) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 FLOATS = {"torch.float64": "F64", "torch.float32": "F32", "torch.bfloat16": "BF16", "torch.float16": "F16"}
 
-_NUMPY = {name.removeprefix("torch."): spelt for name, spelt in FLOATS.items()}
+_NUMPY = {name.removeprefix("torch."): spelt for name, spelt in FLOATS.items()} | {"int64": "I64"}
 
 
 class Block(NamedTuple):
@@ -73,7 +73,7 @@ def array(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def of_array(values: np.ndarray[Any, Any]) -> Block:
-    """The same for an array: gains and biases."""
+    """The same for an array of floats or of int64."""
     import numpy as np
 
     plain = np.ascontiguousarray(values)

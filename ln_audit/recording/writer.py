@@ -71,6 +71,10 @@ class RecordingWriter:
         """What a tensor's shape is so far."""
         return self._tensors[name].shape
 
+    def dtype(self, name: str) -> str:
+        """A tensor's dtype, as safetensors spells it."""
+        return self._tensors[name].dtype
+
     def append(self, name: str, dtype: str, shape: tuple[int, ...], data: bytes | memoryview, *, kept: int = 1) -> None:
         """One more block of a tensor, C order, little-endian. `kept` axes at the end are those of every block.
 

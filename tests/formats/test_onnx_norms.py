@@ -125,3 +125,18 @@ def test_a_gain_inside_a_constant_node_is_a_tensor_of_the_checkpoint():
     checkpoint = onnx.read_checkpoint(MemorySource(files), "m.onnx")
     assert list(checkpoint.tensors) == ["unused", "k"]
     assert np.frombuffer(checkpoint.read(["k"])["k"].data, "<f4").tolist() == GAIN.tolist()
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "outputs", "domain", "reads"),
+    [
+        ("LayerNormalization", "x g b", ["y"], "", "x"),
+        ("SkipLayerNormalization", "x x g b", ["y"], "com.microsoft", ""),
+        ("SkipLayerNormalization", "x x g b", ["y", "", "", "s"], "com.microsoft", "s"),
+        ("EmbedLayerNormalization", "x x x x x g b", ["y", "", "s"], "com.microsoft", "s"),
+    ],
+)
+def test_what_a_norm_reads_and_gives_has_a_name_in_the_graph(op, inputs, outputs, domain, reads):
+    made = helper.make_node(op, inputs.split(), outputs, name="ln", domain=domain)
+    (site,) = sites(model([made], {"g": GAIN, "b": BIAS}, **({domain: 1} if domain else {})))
+    assert (site.reads, site.gives) == (reads, "y")

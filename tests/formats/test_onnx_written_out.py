@@ -192,3 +192,9 @@ def test_a_graph_that_goes_round_in_circles_comes_to_an_end(nodes):
         node("ReduceMean", "s2", "m2", **AXIS),
     ]
     assert found(nodes + tail) == []
+
+
+def test_what_a_norm_of_nine_operations_reads_and_gives():
+    nodes, tensors = layer_norm(1e-5)
+    assert [(site.reads, site.gives) for site in sites(nodes, tensors)] == [("x", "y")]
+    assert [(site.reads, site.gives) for site in sites(nodes[:-1], tensors)] == [("x", "zg")]

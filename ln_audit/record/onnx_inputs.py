@@ -1,0 +1,100 @@
+"""What an exported language model is given: token ids, and what exporters ask for beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ln_audit.errors import RecordingError, UsageError
+from ln_audit.record import loading, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from ln_audit.checks.subject import Subject
+    from ln_audit.record.recipe import Recipe
+
+_WHOLE = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+_FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}
+_VOCABULARY = ("vocab_size", "text_config.vocab_size")
+_POSITIONS = ("max_position_embeddings", "n_positions", "text_config.max_position_embeddings")
+
+
+def ids(recipe: Recipe, subject: Subject, model: Any, file: Path, called: str) -> np.ndarray[Any, Any]:
+    """The ids to run on, [n]. Raises `RecordingError` where nobody says how many words the model knows."""
+    import numpy as np
+
+    if recipe.text is not None:
+        from ln_audit.record.needed import need
+
+        need("transformers")
+        found = loading.encode(loading.Place(str(file.parent), called, {"local_files_only": True}), recipe.text)
+        if not found:
+            raise UsageError("--text: expected a text of at least one token, found none")
+        return np.array(found)
+    words = _number(subject, _VOCABULARY) or _embedded(model)
+    if words is None:
+        raise RecordingError(f"{called}: expected a vocabulary, found no vocab_size beside it and no embedding in it")
+    if recipe.tokens is not None:
+        return tokens.read(recipe.tokens, words)
+    special = () if subject.config is None else loading.special(subject.config.data)
+    return tokens.random(recipe.random or 1, words, frozenset(special))
+
+
+def length(subject: Subject) -> int:
+    """Tokens of one pass."""
+    positions = _number(subject, _POSITIONS)
+    return tokens.LONGEST if positions is None or positions <= 2 else min(tokens.LONGEST, positions - 2)
+
+
+def feed(inputs: Sequence[Any], segment: np.ndarray[Any, Any], called: str) -> dict[str, Any]:
+    """A value for each input of the graph: [1, n] of ids, a full mask, an empty cache.
+
+    Raises `RecordingError` for an input that nobody knows.
+    """
+    import numpy as np
+
+    count = len(segment)
+    known = {
+        "input_ids": segment,
+        "decoder_input_ids": segment,
+        "position_ids": np.arange(count),
+        "token_type_ids": np.zeros(count),
+        "attention_mask": np.ones(count),
+        "encoder_attention_mask": np.ones(count),
+    }
+    given: dict[str, Any] = {}
+    for each in inputs:
+        if each.name in known and each.type in _WHOLE:
+            given[each.name] = known[each.name].astype(_WHOLE[each.type])[None]
+        elif each.name.startswith("past_") and each.type in _FLOATS:
+            given[each.name] = np.zeros(_empty(each.shape), _FLOATS[each.type])
+        elif each.type == "tensor(bool)":  # use_cache_branch
+            given[each.name] = np.zeros(1, bool)
+        else:
+            raise RecordingError(
+                f"{called}: {each.name}: expected an input of a language model, found {each.type} {each.shape}",
+                hint="run it yourself with the norm's values as outputs, and give them with --before and --after",
+            )
+    return given
+
+
+def _empty(shape: Sequence[Any]) -> list[int]:
+    """A cache of no positions: the first open axis is the batch, the others are positions."""
+    return [1 if at == 0 else size if isinstance(size, int) else 0 for at, size in enumerate(shape)]
+
+
+def _embedded(model: Any) -> int | None:
+    """Rows of the table that ids are looked up in."""
+    tables = {tensor.name: tensor.dims for tensor in model.graph.initializer}
+    looked_up = [
+        node.input[0] for node in model.graph.node if node.op_type == "Gather" and node.input[1] == "input_ids"
+    ]
+    return next((int(tables[name][0]) for name in looked_up if name in tables), None)
+
+
+def _number(subject: Subject, keys: Sequence[str]) -> int | None:
+    found = (None if subject.config is None else subject.config.get(key) for key in keys)
+    return next((value for value in found if isinstance(value, int)), None)
