@@ -100,11 +100,6 @@ class Level:
         measured = site.measured
         if measured is None:
             return None
-        leaves = {"gain": site.gain, "bias": site.bias}
-        for leaf, wanted in (("gain", "weight"), ("bias", "bias")):
-            if leaves[leaf] not in (None, wanted):
-                self.derived.notes.append(f"{site.stem}: its {leaf} is saved as {leaves[leaf]}")
-                return None
         shapes, there = self._over_surveys(pattern, site)
         width = explain(self.patterns, shapes, pattern) if site.gain else None
         indexes = self._indexes(pattern)
@@ -114,6 +109,7 @@ class Level:
         row |= self._counted(pattern, indexes)
         row["gain"] = "required" if site.gain else "none"
         row["bias"] = "required" if site.bias else "none"
+        row["leaf"], row["bias_leaf"] = site.gain or "weight", site.bias or "bias"
         row["weight_offset"] = measured.offset
         row["chain"] = measured.chain
         if width is not None:
@@ -202,6 +198,9 @@ class Level:
         for key in (*width.product, *width.over):
             if isinstance(key, str):
                 self.derived.sizes.need(key, self.varied, base=self.base)
+        if width.instead is not None:
+            self.derived.sizes.rows[width.instead] = {"product": list(width.product), "over": list(width.over)}
+            return {"shape": [width.instead]}
         if not width.over:
             return {"shape": list(width.product)}
         return {"shape": [self.derived.sizes.computed(self._width_name(site), width.product, width.over)]}

@@ -75,7 +75,9 @@ class Patterns:
                 place: list[int] = []
                 for token in name.split("."):
                     if token.isdigit():
-                        rows = seen.setdefault(tuple(tokens), [defaultdict(set) for _ in self.names])
+                        rows = seen.get(tuple(tokens))
+                        if rows is None:
+                            rows = seen[tuple(tokens)] = [defaultdict(set) for _ in self.names]
                         rows[at][tuple(place)].add(int(token))
                         if tuple(tokens) not in self.counted:
                             tokens.append(token)

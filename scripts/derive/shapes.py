@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ class Width:
     product: tuple[str | int, ...] = ()
     over: tuple[str | int, ...] = ()
     like: tuple[Pattern, int] | None = None
+    instead: str | None = None  # an undeclared key that the model takes instead where the config has it
 
 
 Points = list[tuple[Any, int]]  # (config, width)
@@ -32,17 +33,21 @@ Points = list[tuple[Any, int]]  # (config, width)
 def explain(patterns: Patterns, stems: Sequence[dict[Indexes, tuple[int, ...]]], pattern: Pattern) -> Width:
     """`stems`: per survey, the shapes of the norm's gains by their indexes."""
     points: Points = []
-    uneven = False
+    uneven, instead = False, None
     for config, shapes in zip(patterns.configs, stems, strict=True):
         widths = {prod(shape) for shape in shapes.values()}
         uneven = uneven or len(widths) > 1
         if len(widths) == 1:
-            points.append((config, widths.pop()))
+            given = varying.undeclared(config, patterns.varied.config)
+            if given is not None and given[1] in widths and points and points[0][1] not in widths:
+                instead = given[0]
+            elif given is None or points[0][1] in widths:
+                points.append((config, widths.pop()))
     moving = _moving(patterns, stems)
     if not uneven and points and (moving or not _suspect(patterns, points[0][1])):
         found = formula(points, moving)
         if found is not None:
-            return found
+            return replace(found, instead=instead)
     like = _neighbour(patterns, stems, pattern)
     if like is not None:
         return Width(like=like)
@@ -90,10 +95,9 @@ def formula(points: Points, moving: set[str], without: str | None = None) -> Wid
             if found is not None:
                 return found
             for below in [key for key in keys if key not in chosen]:
-                if all(value % table[below][i] == 0 for i, value in enumerate(products)):
-                    found = _scaled(widths, [v // table[below][i] for i, v in enumerate(products)], chosen, (below,))
-                    if found is not None:
-                        return found
+                found = _scaled(widths, [v // table[below][i] for i, v in enumerate(products)], chosen, (below,))
+                if found is not None:
+                    return found
     return None
 
 

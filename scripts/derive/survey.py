@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import torch
 
 
+_EXPERTS = re.compile(r"\.experts\.(?:[2-9]|\d\d+)\.")  # all alike and without norms: two of them are enough
+
+
 @dataclass(frozen=True)
 class Site:
     """One norm of a model: its module's path, its saved name without the leaf, the shape of its gain (empty: it has none)."""
@@ -83,7 +86,7 @@ def survey(model: torch.nn.Module, kinds: Kinds, *, meta: bool) -> Survey:
     own = {id(tensor): name for name, tensor in state.items()}
     saved = {own[id(tensor)]: name for name, tensor in written.items() if id(tensor) in own}
     dropped = {saved[name] for name in tied if name in saved}
-    written = {name: tensor for name, tensor in written.items() if name not in dropped}
+    written = {name: tensor for name, tensor in written.items() if name not in dropped and not _EXPERTS.search(name)}
     base = _base(model, saved)
     sites: dict[str, Site] = {}
     for path, module in norms.candidates(model):

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 Table = dict[str, Any]
 _LINE = 118
 _NORM_KEYS = (
-    "name", "rooted", "role", "stack", "layers", "first", "counts", "beside", "kind", "gain", "bias", "shape", "like",
+    "name", "rooted", "role", "stack", "layers", "first", "counts", "beside", "kind", "gain", "leaf", "bias", "bias_leaf", "shape",
+    "like",
     "weight_offset", "chain", "epsilon", "when",
 )  # fmt: skip
-_PLAIN = {"gain": "required", "weight_offset": 0.0, "rooted": False, "stack": "decoder", "when": [], "counts": {}}
+_PLAIN = {"gain": "required", "weight_offset": 0.0, "rooted": False, "leaf": "weight", "bias_leaf": "bias", "stack": "decoder", "when": [], "counts": {}}
 
 
 def named_epsilons(rows: list[Table]) -> tuple[Table, dict[str, Table]]:

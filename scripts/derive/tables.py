@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import family, parts, variations
+from . import family, parts
+from . import variations as varying
 from .table_text import Table, named_epsilons
 
 BY_HAND = Path(__file__).with_name("data") / "by_hand.toml"
@@ -53,7 +54,40 @@ def derive(model_type: str) -> Table:
         ],
         "notes": derived.notes,
     }  # fmt: skip
-    return merged(table, by_hand().get(model_type, {}))
+    return finished(table)
+
+
+def finished(table: Table) -> Table:
+    """With everything that is known by hand."""
+    return merged(next_token(table), by_hand().get(table["name"], {}))
+
+
+def next_token(table: Table) -> Table:
+    """With the rows of blocks that predict further tokens, where releases of the type have them."""
+    known = by_hand()["next_token"]
+    name = table["name"]
+    if name not in (*known["behind"], *known["apart"]):
+        return table
+    final = next(row for row in table["norm"] if row["role"] == "final")
+    blocks = [row for row in table["norm"] if row["name"].startswith("layers.{layer}.")]
+    plain = {**final, "role": "other", "stack": "next_token", "when": []}
+    comment = {"comment": [f"By hand: the blocks that predict further tokens. Source: {known['source']}."]}
+    if name in known["behind"]:
+        at = {"layers": "num_nextn_predict_layers", "first": "num_hidden_layers", "beside": "layers.{layer}.eh_proj."}
+        names = [f"layers.{{layer}}.{each}" for each in ("enorm", "hnorm", "shared_head.norm")]
+        rows = [{**plain, **at, "name": each} for each in names] + [{**row, **at, "stack": "next_token"} for row in blocks]
+        default = varying.get(family.default_config(name), "num_nextn_predict_layers")
+        size = {"aliases": ["num_mtp_layers"], "default": default if isinstance(default, int) else 0}
+        table = {**table, "sizes": {**table["sizes"], "num_nextn_predict_layers": size}}
+    else:
+        names = [f"mtp.{each}" for each in ("pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm")]
+        rows = [{**plain, "name": each, "rooted": True, "beside": "mtp.fc."} for each in names]
+        for row in blocks:
+            inner = row.get("beside") or "layers.{layer}."
+            own = {"name": f"mtp.{row['name']}", "rooted": True, "beside": f"mtp.{inner}", "stack": "next_token"}
+            rows.append({key: value for key, value in row.items() if key not in ("layers", "first")} | own)
+    rows[0] = {**comment, **rows[0]}
+    return {**table, "norm": [*table["norm"], *rows], "main": table["main"] or ["decoder"]}
 
 
 def merged(table: Table, extra: Table) -> Table:
@@ -62,11 +96,11 @@ def merged(table: Table, extra: Table) -> Table:
     for key, value in extra.items():
         match key:
             case "norm":
-                names = {row["name"] for row in value}
+                names = {row["name"] for row in value} | set(extra.get("without", ()))
                 kept = [row for row in table["norm"] if row["name"] not in names]
                 finals = [row for row in kept if row["role"] == "final"]
                 blocks = [row for row in kept if row["role"] != "final"]
-                mine = [{"comment": ["By hand: " + extra["why"]], **row} for row in value]
+                mine = [{"comment": [f"By hand: {extra['why']}"]} | value[0], *value[1:]]
                 table["norm"] = [
                     *blocks,
                     *(row for row in mine if row["role"] != "final"),
@@ -80,9 +114,7 @@ def merged(table: Table, extra: Table) -> Table:
                 }
             case "edit":  # name of a row → keys to change in it
                 table["norm"] = [{**row, **value.get(row["name"], {})} for row in table["norm"]]
-            case "without":
-                table["norm"] = [row for row in table["norm"] if row["name"] not in value]
-            case "why" | "source":
+            case "why" | "source" | "without":
                 continue
             case _:
                 table[key] = value
@@ -192,5 +224,5 @@ def _tied(derived: family.Derived) -> Table:
         pairs.append([whole.removeprefix(base), saved.get(target, target)])
     if not pairs:
         return {}
-    default = variations.get(family.default_config(derived.model_type), "tie_word_embeddings")
+    default = varying.get(family.default_config(derived.model_type), "tie_word_embeddings")
     return {"tied": pairs, "tied_key": "tie_word_embeddings", "tied_default": bool(default)}

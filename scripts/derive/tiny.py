@@ -23,6 +23,9 @@ from transformers import PretrainedConfig
 from transformers.models.auto import modeling_auto as auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from . import stand_ins
+
+stand_ins.install()
 DATA = Path(__file__).with_name("data") / "tiny.toml"
 # The class that is built for a type: the first of these that has it.
 MAPPINGS = (
@@ -37,6 +40,7 @@ MAPPINGS = (
 )
 _VOCABULARY = 99
 _LEVELS = 4
+_MOST_PARAMETERS = 420_000_000
 _HIDDEN = {"vision": 96, "visual": 96, "audio": 80, "speech": 80}  # other parts: 64
 _NAMES = tuple(f"{mapping}_NAMES" for mapping in MAPPINGS)
 
@@ -118,6 +122,8 @@ def build(model_type: str, *, meta: bool = False, config: PretrainedConfig | Non
     torch.set_num_threads(1)
     config = config if config is not None else tiny_config(model_type)
     torch.manual_seed(0)
+    if not meta:
+        _bounded(model_type, config)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cls = model_class(model_type, config)
@@ -126,6 +132,19 @@ def build(model_type: str, *, meta: bool = False, config: PretrainedConfig | Non
     if not meta:
         disturb(model)
     return model
+
+
+@cache
+def _shrunk_size(model_type: str) -> int:
+    return sum(parameter.numel() for parameter in build(model_type, meta=True).parameters())
+
+
+def _bounded(model_type: str, config: PretrainedConfig) -> None:
+    """Raises `MemoryError` for a type that no rule shrinks: its variations are built for real dozens of times."""
+    del config
+    size = _shrunk_size(model_type)
+    if size > _MOST_PARAMETERS:
+        raise MemoryError(f"{size // 1_000_000:,} million parameters even when shrunk")
 
 
 def disturb(model: torch.nn.Module) -> None:

@@ -28,6 +28,7 @@ _NOISE = re.compile(
 )
 _MOST_ENTRIES = 6
 _MOST_STUCK = 8
+_UNDECLARED, _UNDECLARED_VALUE = "head_dim", 22  # a key that many models read though their config class has none
 Given = tuple[tuple[str, Any], ...]
 
 
@@ -146,6 +147,15 @@ def _set(kwargs: dict[str, Any], key: str, value: Any, config: PretrainedConfig)
                 kwargs[name] = [*entries, *[entries[-1]] * value][:value]
 
 
+def undeclared(config: Any, base: Any) -> tuple[str, int] | None:
+    """The undeclared key that a config was given, with its value."""
+    for path, part in [("", config), *nested(config)]:
+        key = f"{path}.{_UNDECLARED}" if path else _UNDECLARED
+        if vars(part).get(_UNDECLARED) == _UNDECLARED_VALUE and get(base, key) is None:
+            return key, _UNDECLARED_VALUE
+    return None
+
+
 def nested(config: PretrainedConfig) -> Iterator[tuple[str, PretrainedConfig]]:
     """(dotted key, config) of the configs of fixed classes inside; those of any family (`AutoConfig`) are parts."""
     for key, value in vars(config).items():
@@ -164,6 +174,8 @@ def changes(config: PretrainedConfig) -> Iterator[tuple[str, Any, Any]]:
                 continue
             for other in _others(part, key, value):
                 yield f"{path}.{key}" if path else key, value, other
+        if _UNDECLARED not in vars(part) and any(key in vars(part) for key in tiny.width_keys()):
+            yield f"{path}.{_UNDECLARED}" if path else _UNDECLARED, None, _UNDECLARED_VALUE
         for name, sub in vars(part).items():  # a part's width shapes what stands between it and the whole
             if isinstance(sub, PretrainedConfig) and type(part).sub_configs.get(name) in (AutoConfig, None):
                 for key in tiny.width_keys():

@@ -10,7 +10,7 @@ import traceback
 import warnings
 from typing import Any
 
-_LONGEST = 300  # seconds for one type
+_LONGEST = 150  # seconds for one type
 
 
 def derive(model_type: str) -> tuple[str, dict[str, Any]]:
