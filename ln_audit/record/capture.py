@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ln_audit.record import metadata
+from ln_audit.record import metadata, onnx_session
 from ln_audit.record.located import Wanted, located
 from ln_audit.record.names import unwrapped
 from ln_audit.record.needed import need
@@ -32,7 +32,7 @@ def capture(
     offset: float | None = None,
     family: str | None = None,
     said: Mapping[str, str] | None = None,
-) -> Iterator[Session]:
+) -> Iterator[Session | onnx_session.Counted]:
     """Record what norms of `model` read and give in every forward pass inside the `with`, to the safetensors file `path`.
 
         with ln_audit.capture(model, "run.safetensors"), torch.no_grad():
@@ -43,11 +43,18 @@ def capture(
     one's own may say `kind` ("layer_norm", "rms_norm"), `eps` and `offset` (what it adds to its stored gain). Several forward
     passes are appended. `hidden_states` also writes what the model returns under that name. `said` goes into the metadata.
 
+    `model` may also be an onnxruntime session whose graph has what the norm reads and gives among its outputs: `norm` is then
+    the pair of their names.
+
     The file is written when the block ends, in place of what had its name; a block that raises leaves nothing behind.
 
     Raises `UsageError` for a norm or a path that is none; `RecordingError` where nobody says which norm, where none was
     called, or where one's rows are no floats.
     """
+    if onnx_session.is_session(model):
+        with onnx_session.capture(model, path, norm, kind=kind, eps=eps, said=said or {}) as counted:
+            yield counted
+        return
     need("torch")
     asked = norm if isinstance(norm, (list, tuple)) else () if norm is None else (norm,)
     wanted = Wanted(tuple(asked), all_norms, kind, eps, offset, family)

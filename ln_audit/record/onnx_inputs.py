@@ -22,7 +22,7 @@ _VOCABULARY = ("vocab_size", "text_config.vocab_size")
 _POSITIONS = ("max_position_embeddings", "n_positions", "text_config.max_position_embeddings")
 
 
-def ids(recipe: Recipe, subject: Subject, model: Any, file: Path, called: str) -> np.ndarray[Any, Any]:
+def ids(recipe: Recipe, subject: Subject, model: Any, file: Path, called: str) -> np.ndarray[Any, Any] | tokens.Chance:
     """The ids to run on, [n]. Raises `RecordingError` where nobody says how many words the model knows."""
     import numpy as np
 

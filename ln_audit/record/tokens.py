@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ _SEED = 0
 _MOST_BYTES = 2**28  # of a text file of ids; arrays are mapped and may be of any size
 
 
-def segments(ids: Ids, length: int) -> Iterator[Ids]:
+def segments(ids: Ids | Chance, length: int) -> Iterator[Ids]:
     """The ids in pieces of at most `length`, each int64 and read only when its turn has come."""
     for at in range(0, len(ids), length):
         yield ids[at : at + length].astype("int64")
@@ -42,15 +43,32 @@ def read(path: str, vocabulary: int) -> Ids:
     return ids
 
 
-def random(count: int, vocabulary: int, special: frozenset[int]) -> Ids:
-    """`count` ids that stand for text, the same each time: no padding, no image placeholder. [count]"""
+def random(count: int, vocabulary: int, special: frozenset[int]) -> Chance:
+    """`count` ids that stand for text, the same each time: no padding, no image placeholder."""
     import numpy as np
 
     allowed = np.setdiff1d(np.arange(vocabulary), list(special))
-    if not allowed.size:
-        allowed = np.arange(vocabulary)
-    picked: Ids = allowed[np.random.RandomState(_SEED).randint(0, allowed.size, count)]
-    return picked
+    return Chance(allowed if allowed.size else np.arange(vocabulary), count)
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Ids drawn when they are asked for, so that a hundred million cost no memory."""
+
+    allowed: Ids
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, part: slice) -> Ids:
+        """The ids of a part, drawn by where it begins. [n]"""
+        import numpy as np
+
+        begin, end, _ = part.indices(self.count)
+        draw = np.random.RandomState([_SEED, begin % 2**32])
+        picked: Ids = self.allowed[draw.randint(0, self.allowed.size, end - begin)]
+        return picked
 
 
 def _of_text(path: str) -> Ids:

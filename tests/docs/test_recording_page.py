@@ -41,6 +41,18 @@ def test_every_line_of_the_command_blocks_is_a_command():
     assert len(COMMANDS) == 9
 
 
+def _session() -> Any:
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 8]) for name in ("read", "given")]
+    scale = helper.make_tensor("scale", TensorProto.FLOAT, [8], [1.0] * 8)
+    nodes = [helper.make_node("LayerNormalization", ["read", "scale"], ["given"])]
+    graph = helper.make_graph(nodes, "g", values[:1], [values[1], values[0]], [scale])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
 @pytest.mark.peers
 @pytest.mark.filterwarnings("ignore")  # of the exporter
 def test_commands_and_code_run_one_after_the_other(tmp_path, monkeypatch):
@@ -54,6 +66,7 @@ def test_commands_and_code_run_one_after_the_other(tmp_path, monkeypatch):
     exported(tmp_path / "path" / "to")
     monkeypatch.chdir(tmp_path)
     given = {"model": tiny("llama"), "tokens": torch.arange(20)[None], "rows": torch.randn(4, 8)}
+    given |= {"session": _session(), "inputs": {"read": torch.randn(4, 8).numpy()}}
     given["norm"] = torch.nn.RMSNorm(8, eps=1e-6)
     for language, block in BLOCKS:
         if language == "python":

@@ -13,7 +13,7 @@ from ln_audit.demand import Demand
 from ln_audit.errors import RecordingError, UsageError
 from ln_audit.record.recipe import Recipe
 from ln_audit.record.run import record
-from tests.peers.torch_models import FINAL, read, saved
+from tests.peers.torch_models import FINAL, read, saved, tiny
 
 pytestmark = pytest.mark.peers
 torch: Any = pytest.importorskip("torch")
@@ -53,6 +53,14 @@ def test_what_record_writes_verify_passes(folders, tmp_path, capsys, family, dty
     assert "record on 100 random tokens" in metadata["made_with"]
     assert run("verify", folders[family], "--recording", path, "--require", "all", "--strict") in (0, 3)
     assert run("verify", folders[family], "--recording", path) == 0
+
+
+def test_a_sharded_checkpoint(tmp_path):
+    tiny("llama").save_pretrained(tmp_path / "llama", max_shard_size="10KB")
+    assert len(list((tmp_path / "llama").glob("*.safetensors"))) > 2
+    path = tmp_path / "run.safetensors"
+    recorded(tmp_path / "llama", path, Recipe(random=20, all_norms=True))
+    assert run("verify", tmp_path / "llama", "--recording", path) == 0
 
 
 def test_all_norms_and_hidden_states(folders, tmp_path):

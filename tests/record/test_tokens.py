@@ -54,9 +54,16 @@ def test_no_such_file():
 
 def test_chance_gives_the_same_each_time_and_no_special_token():
     ids = tokens.random(2_000, 9, frozenset({0, 8, 700}))
-    assert ids.tolist() == tokens.random(2_000, 9, frozenset({0, 8, 700})).tolist()
-    assert sorted(set(ids.tolist())) == [1, 2, 3, 4, 5, 6, 7]
-    assert set(tokens.random(50, 2, frozenset({0, 1})).tolist()) == {0, 1}
+    assert (len(ids), ids[:].tolist()) == (2_000, tokens.random(2_000, 9, frozenset({0, 8, 700}))[:].tolist())
+    assert sorted(set(ids[:].tolist())) == [1, 2, 3, 4, 5, 6, 7]
+    assert set(tokens.random(50, 2, frozenset({0, 1}))[:].tolist()) == {0, 1}
+
+
+def test_chance_is_drawn_when_it_is_asked_for():
+    ids = tokens.random(10**12, 50_000, frozenset())
+    first, second = (part.tolist() for part, _ in zip(tokens.segments(ids, 5), range(2), strict=False))
+    assert len(first) == len(second) == 5
+    assert first != second
 
 
 def test_segments():
