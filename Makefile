@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers test-families test-real docs mutate lint format fixtures fuzz bench clean
+.PHONY: help verify test test-peers test-families test-real docs mutate lint format fixtures families fuzz bench clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,6 +57,11 @@ format: $(VENV)/.dev ## write the code as ruff would
 fixtures: $(VENV)/.dev ## build fixtures/ and the family index again: the same bytes each time
 	$(BIN)/python fixtures/build.py
 	$(BIN)/python scripts/index_families.py
+	$(BIN)/python scripts/derive_names.py
+
+families: $(VENV)/.peers ## derive the family tables from transformers again, and print what changed (a quarter of an hour)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pillow  # a few model types import it
+	$(BIN)/python -m scripts.derive $(TYPES)
 	$(BIN)/python scripts/derive_names.py
 
 docs: $(VENV)/.dev ## measure again what docs/diagnosis.md says

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,8 +23,9 @@ def main(chosen: list[str]) -> None:
 
     CACHE.mkdir(parents=True, exist_ok=True)
     types = [] if chosen == ["--write"] else chosen or tiny.model_types()
-    with ProcessPoolExecutor(int(os.environ.get("DERIVE_WORKERS", "2")), max_tasks_per_child=20) as pool:
-        for at, (model_type, table) in enumerate(pool.map(worker.derive, types), 1):
+    # Not ProcessPoolExecutor: with max_tasks_per_child it can hang for ever (python/cpython issue 115634).
+    with get_context("spawn").Pool(int(os.environ.get("DERIVE_WORKERS", "2")), maxtasksperchild=20) as pool:
+        for at, (model_type, table) in enumerate(pool.imap(worker.derive, types), 1):
             (CACHE / f"{model_type}.json").write_text(json.dumps(table, indent=1), encoding="utf-8")
             said = table.get("unreached", f"{len(table.get('norm', []))} norms")
             print(f"{at}/{len(types)} {model_type}: {said} ({table['seconds']} s)", flush=True)

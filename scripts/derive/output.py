@@ -74,16 +74,16 @@ def resolve_parts(tables: dict[str, Table]) -> None:
                 part["prefixes"] = outer(part["prefixes"], own["prefixes"])
                 part["without"] = unbuilt(own, found)
             kept.append(
-                {key: part[key] for key in ("config", "prefixes", "stack", "default", "without") if part.get(key)}
+                {key: part[key] for key in ("config", "prefixes", "stack", "default", "without", "when") if part.get(key)}
             )
         table["part"] = kept
 
 
 def outer(whole: list[str], own: list[str]) -> list[str]:
     """The prefixes of a part without those that its own family has."""
-    cut = [each.removesuffix(own[0]) for each in whole if each.endswith(own[0])]
-    found = dict.fromkeys(each for each in cut if not each or each.endswith("."))
-    found |= dict.fromkeys(each for each in whole if not each.endswith(own[0]) and "" in own)
+    cut = {each: each.removesuffix(own[0]) for each in whole if each.endswith(own[0])}
+    found = dict.fromkeys(before for before in cut.values() if not before or before.endswith("."))
+    found |= dict.fromkeys(each for each in whole if cut.get(each) not in found and "" in own)
     return list(found) or whole
 
 

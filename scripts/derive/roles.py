@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from .variations import Varied
 
 _QK = re.compile(
-    r"(^|[._])(q|k|query|key|qk|q_proj|k_proj)_?(layer_?norm|norm|ln|l2norm)|qk_?norm|norm_(q|k)$|(query|key|q|k)_norms?"
+    r"(^|[._])(q|k|query|key|qk|q_proj|k_proj)_?(layer_?norms?|norms?|ln|l2norm)(\.|$)|(^|[._])norm_(q|k|added_q|added_k)$"
 )
+
+
+_VISION = re.compile(r"(vision|visual|image)(_|$)|vit$")
+_AUDIO = re.compile(r"(audio|speech)(_|$)")
 
 
 @dataclass
@@ -104,6 +108,7 @@ class Roles:
         self.seen = run(self.model, self.paths)
         self.submodels = [path for path, module in self.model.named_modules() if isinstance(module, PreTrainedModel)]
         self.ran = True
+        self._encodes = any("encoder" in site.path.split(".") for site in self.sites.values())
         self._run_apart()
 
     def _run_apart(self) -> None:
@@ -190,25 +195,23 @@ class Roles:
         return None
 
     def stack(self, site: Site) -> str:
-        """decoder, encoder, vision, audio: by what the submodel around the norm reads."""
+        """decoder, encoder, vision, audio: by what the submodel around the norm reads, and what its modules are called."""
+        tokens = site.path.split(".")
+        decodes = self._has_decoder()
+        if any(_VISION.match(token) for token in tokens[:-1]):
+            return "vision"
+        if any(_AUDIO.match(token) for token in tokens[:-1]) and "decoder" not in tokens:
+            return "audio"
         for path in sorted(self.submodels, key=len, reverse=True):
             if path and not site.path.startswith(f"{path}."):
                 continue
             module = self.model.get_submodule(path) if path else self.model
             main = getattr(module, "main_input_name", "input_ids")
-            if main == "pixel_values" or re.search(r"vision|visual|image", f"{path}.{type(module).__name__.lower()}"):
-                if path or main == "pixel_values":
-                    return "vision"
-            if main in ("input_features", "input_values") or re.search(r"audio|speech", path):
-                if "decoder" in site.path.split("."):
-                    return "decoder"
-                return "encoder" if "encoder" in site.path.split(".") and self._has_decoder() else "audio"
-            if path:
-                tokens = site.path.split(".")
-                if "encoder" in tokens and self._has_decoder():
-                    return "encoder"
-        tokens = site.path.split(".")
-        if "encoder" in tokens and "decoder" not in tokens:
+            if main == "pixel_values" and not (decodes and "decoder" in tokens):
+                return "vision"
+            if main in ("input_features", "input_values") and "decoder" not in tokens:
+                return "encoder" if "encoder" in tokens and decodes else "audio"
+        if "decoder" not in tokens and ("encoder" in tokens or (not decodes and self._encodes)):
             return "encoder"
         return "decoder" if self._generates() or "decoder" in tokens else "encoder"
 
@@ -217,10 +220,7 @@ class Roles:
 
     def _generates(self) -> bool:
         name = type(self.model).__name__
-        causal = "CausalLM" in name or "LMHeadModel" in name or "Generation" in name
-        return (
-            causal and not re.search(r"MaskedLM|PreTraining", name) and getattr(self.model.config, "is_decoder", True)
-        )
+        return bool(self.model.can_generate()) and not re.search(r"MaskedLM|PreTraining", name)
 
 
 def _holds(output: torch.Tensor, norm: torch.Tensor) -> bool:

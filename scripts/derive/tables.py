@@ -49,7 +49,7 @@ def derive(model_type: str) -> Table:
         "norm": rows,
         "part": [
             {"config": part.key, "prefixes": part.prefixes, "default": part.model_type, "found": sorted(part.bare),
-             "stack": _part_stack(part)}
+             "stack": _part_stack(part), "when": _part_when(part)}
             for part in derived.parts
         ],
         "notes": derived.notes,
@@ -160,6 +160,11 @@ def _part_stack(part: parts.Part) -> str:
     if "encoder" in part.key:
         return "encoder"
     return "decoder"
+
+
+def _part_when(part: parts.Part) -> list[Table]:
+    """A backbone may be another library's: then its nested config is null."""
+    return [{"key": part.key, "op": "truthy"}] if "backbone" in part.key else []
 
 
 def _class_prefixes(architectures: list[str]) -> list[str]:

@@ -262,6 +262,7 @@ def _layers(config: PretrainedConfig) -> dict[str, Any]:
             k: v for k, v in vars(config).items() if isinstance(v, (list, tuple)) and len(v) == depth and depth > 2
         }
         lists = {k: v for k, v in lists.items() if all(isinstance(each, (str, bool, int)) for each in v)}
+        lists = {k: v for k, v in lists.items() if list(v) != list(range(depth))}  # numbers of layers, not kinds
         places = _places(list(lists.values()), depth)
         found[key] = len(places)
         found |= {k: [v[i] for i in places] for k, v in lists.items()}

@@ -130,7 +130,10 @@ def _same(one: Any, other: Any) -> bool:
 def get(config: Any, key: str) -> Any:
     """The value under a dotted key."""
     for part in key.split("."):
-        config = config.get(part) if isinstance(config, dict) else getattr(config, part, None)
+        try:
+            config = config.get(part) if isinstance(config, dict) else getattr(config, part, None)
+        except Exception:  # noqa: BLE001 - a key that differs from layer to layer has no one value
+            return None
     return config
 
 
