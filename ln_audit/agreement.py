@@ -207,6 +207,7 @@ def claims(pair: Pair) -> Iterator[tuple[str, str, str]]:
 def compare(pair: Pair, subject: Subject) -> Comparison:
     """One recorded norm against the float64 reference, or the reason why that says nothing. Raises `RecordingError`."""
     from ln_audit.diagnosis import compare as diagnosed
+    from ln_audit.numerics.reference import NORMS
     from ln_audit.resolving_power.resolve import resolve
 
     norm, demand, metadata = pair.norm, subject.demand, facts(pair.recording, pair.key)
@@ -214,6 +215,10 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
     if parameters is None:
         return _undecided(
             pair, "no-parameters", f"{norm.name}: its gain, bias or epsilon is not known, so nothing was compared"
+        )
+    if norm.kind not in NORMS:  # one of them among many must not keep the others from being compared
+        return _undecided(
+            pair, "no-reference", f"{norm.name}: kind {norm.kind}: no reference to hold it against: cannot tell"
         )
     digests = stated_digests(pair.recording, pair.key)
     other = other_weights(digests, norm, parameters)

@@ -91,6 +91,13 @@ def test_without_the_norms_values_nothing_is_compared(tensors):
     assert (found.status, found.finding) == ("skip", "no-parameters")
 
 
+def test_a_kind_without_a_reference_is_not_compared_and_keeps_no_other_from_it():
+    made = subject(WHOLE, norm(kind="gated_rms_norm"))
+    found = agreement.compare(pair(made), made)
+    assert (found.status, found.finding) == ("skip", "no-reference")
+    assert found.message == "ln_f: kind gated_rms_norm: no reference to hold it against: cannot tell"
+
+
 def test_an_optional_bias_that_is_missing_counts_as_none():
     made = subject({"ln_f.weight": WHOLE["ln_f.weight"]}, norm(bias_optional=True))
     parameters = norm_parameters(made, made.norms[0])

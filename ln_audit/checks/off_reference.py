@@ -33,7 +33,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     """One finding per comparison that was made; for the user's own recordings a skip makes the verdict incomplete."""
     if not subject.comparisons and subject.norms:
         names = ", ".join(norm.name for norm in subject.final()[:3])
-        given = bool(subject.demand.recordings or subject.demand.before)
+        given = bool(subject.demand.recordings or subject.demand.before or subject.demand.record)
         told = (
             "the recording given could not be used"
             if given

@@ -59,7 +59,8 @@ def located(model: Any, wanted: Wanted, norms: Sequence[Norm] | None = None) -> 
         if not chosen:
             return _alike(modules, wanted)
     else:
-        chosen = [norm for norm in norms if norm.role == "final" and norm.main]
+        main = [norm for norm in norms if norm.main]  # a family without a final norm is held to its block norms
+        chosen = [norm for norm in main if norm.role == "final"] or [norm for norm in main if norm.role == "block"]
     if not chosen:
         raise RecordingError(f"{_called(model)}: expected a norm to record, found {_why(model, norms)}", hint=_HINT)
     return tuple(_of(norm, modules, wanted, model) for norm in chosen)
@@ -180,7 +181,7 @@ def _called(model: Any) -> str:
 
 def _why(model: Any, norms: Sequence[Norm]) -> str:
     if norms:
-        return "a family without a final norm"
+        return "a family without a norm of its own"
     config = _config(model)
     told = None if config is None else config.get("model_type")
     return f"an unknown family, model_type {told!r}" if told else "a model of no family that is known"

@@ -113,7 +113,7 @@ def _ids(model: Any, recipe: Recipe, found: Place) -> Any:
 def _vocabulary(model: Any) -> int:
     embeddings = model.get_input_embeddings()
     rows = getattr(getattr(embeddings, "weight", None), "shape", (0,))[0]
-    return int(rows or model.config.get_text_config().vocab_size)
+    return int(rows or _text(model).vocab_size)
 
 
 def _run(model: Any, ids: Any, recipe: Recipe, progress: Callable[[int, int], None]) -> None:
@@ -145,10 +145,15 @@ def _start(config: Any) -> int:
 
 def _length(model: Any) -> int:
     """Tokens of one pass: what the model has positions for, less the two that RoBERTa's counting leaves out."""
-    config = model.config.get_text_config()
+    config = _text(model)
     limits = [getattr(config, key, None) for key in ("max_position_embeddings", "max_seq_len", "max_sequence_length")]
     known = [limit - 2 for limit in limits if isinstance(limit, int) and limit > 2]
     return min([tokens.LONGEST, *known])
+
+
+def _text(model: Any) -> Any:
+    """The config of what reads and writes tokens; of two, the decoder's."""
+    return model.config.get_text_config(decoder=True)
 
 
 def _said(found: Place, subject: Subject, recipe: Recipe) -> dict[str, str]:

@@ -60,12 +60,15 @@ def test_a_norm_of_another_name_is_known_by_its_values():
         located(model, Wanted(), other)
 
 
-def test_a_family_without_a_final_norm_asks_which():
+def test_a_family_without_a_final_norm_is_heard_at_its_blocks():
     model = tiny("llama")
+    blocks = [replace(norm(f"model.layers.{i}.input_layernorm"), role="block") for i in (0, 1)]
+    tower = replace(norm("model.norm"), role="other")
+    assert [each.name for each in located(model, Wanted(), [*blocks, tower])] == [each.name for each in blocks]
     with pytest.raises(
-        RecordingError, match="expected a norm to record, found a family without a final norm"
+        RecordingError, match="expected a norm to record, found a family without a norm of its own"
     ) as caught:
-        located(model, Wanted(), [replace(norm("model.norm"), role="block")])
+        located(model, Wanted(), [tower])
     assert "--norm NAME" in caught.value.hint
 
 
