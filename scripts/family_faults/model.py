@@ -179,6 +179,7 @@ def _norms(
 ) -> Iterator[RecordedNorm]:
     """Every module that is called a norm or computes one, by its own numbers."""
     held = {(array.shape, array.tobytes()): name for name, array in reversed(list(tensors.items()))}
+    places = _places(model, held)
     for name, module in model.named_modules():
         rows = {dtype: done[name][1] for dtype, done in calls.items() if name in done}
         own = next((float(getattr(module, key)) for key in ("eps", "variance_epsilon", "epsilon", "norm_eps")
@@ -193,7 +194,7 @@ def _norms(
         added = None if found is None else truth.offset(found.gain, None if gain is None else tensors[gain])
         stem = next(iter(names.values()), None)
         yield RecordedNorm(
-            name=name if stem is None else stem.rpartition(".")[0],
+            name=_place(name, places) if stem is None else stem.rpartition(".")[0],
             module=name,
             gain=gain,
             bias=names.get("bias") or names.get("beta"),
@@ -203,6 +204,30 @@ def _norms(
             order=calls["float32"][name][0] if name in calls.get("float32", {}) else None,
             rows=rows,
         )
+
+
+def _places(model: Any, held: Mapping[tuple[tuple[int, ...], bytes], str]) -> dict[str, str]:
+    """Where the saved names have each module: the ancestors of a parameter, by the name that it was saved under."""
+    found: dict[str, str] = {}
+    for path, parameter in model.named_parameters():
+        array = parameter.detach().contiguous().numpy()
+        saved = held.get((array.shape, array.tobytes()), "")
+        parts = path.split(".")
+        for depth in range(1, len(parts)):
+            rest = "." + ".".join(parts[depth:])
+            if saved.endswith(rest):
+                found.setdefault(".".join(parts[:depth]), saved.removesuffix(rest))
+    return found
+
+
+def _place(name: str, places: Mapping[str, str]) -> str:
+    """A module without parameters stands where its nearest ancestor does."""
+    parts = name.split(".")
+    for depth in range(len(parts) - 1, 0, -1):
+        above = places.get(".".join(parts[:depth]))
+        if above is not None:
+            return ".".join([above, *parts[depth:]])
+    return name
 
 
 def _saved(module: Any, held: Mapping[tuple[tuple[int, ...], bytes], str]) -> dict[str, str]:

@@ -68,11 +68,16 @@ def _trials(case: Case, fault: Fault, norm: RecordedNorm) -> Iterator[Trial]:
         place = Path(folder)
         write_model(case.model, planted, place / "model")
         for kind, expected in fault.expected.items():
-            lacks = None if kind == NONE else _unrecorded(told, kind.split(maxsplit=1)[0])
+            lacks = _nothing(case) if kind == NONE else _unrecorded(told, kind.split(maxsplit=1)[0])
             if lacks is not None or told is None:
                 yield Trial(norm.name, kind, "not here", lacks or "")
             else:
                 yield _trial(case, expected, norm, told, planted, kind, place)
+
+
+def _nothing(case: Case) -> str | None:
+    """Why there is nothing to audit without a recording; None where there is."""
+    return None if any(norm.tensors for norm in case.promised) else "no norm of it has parameters"
 
 
 def _unrecorded(norm: RecordedNorm | None, dtype: str) -> str | None:

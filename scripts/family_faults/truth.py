@@ -53,9 +53,13 @@ def reference(x: np.ndarray[Any, Any], kind: str, eps: float) -> np.ndarray[Any,
 
 
 def offset(shown_gain: np.ndarray[Any, Any], stored: np.ndarray[Any, Any] | None) -> float | None:
-    """The whole number that the model adds to the stored gain [d]; None where it is none."""
-    if stored is None or stored.size != shown_gain.size:
-        return 0.0
+    """The whole number that the model adds to the stored gain [d]; None where it is none, or where one is applied that is not
+    stored: an L2 norm is an RMSNorm times 1/√d.
+    """
+    if stored is None:
+        return 0.0 if np.abs(shown_gain - 1).max() < 1e-2 else None
+    if stored.size != shown_gain.size:
+        return None
     added = shown_gain - np.asarray(stored, np.float64).reshape(-1)
     whole = float(np.round(added.mean()))
     return whole if np.abs(added - whole).max() < 1e-2 else None

@@ -50,5 +50,10 @@ def test_the_offset_is_a_whole_number_or_none(added, told):
     assert offset(GAIN + added, GAIN.astype("f4")) == told
 
 
-def test_a_norm_without_a_gain_has_no_offset():
+def test_a_norm_without_a_gain_adds_nothing_and_multiplies_with_nothing():
     assert offset(np.ones(8), None) == 0.0
+    assert offset(np.full(8, 8**-0.5), None) is None  # an L2 norm
+
+
+def test_a_gain_of_another_size_is_not_this_norms():
+    assert offset(GAIN, np.ones(4)) is None
