@@ -20,6 +20,7 @@ from ln_audit.families.table import parse  # noqa: E402
 from . import coverage  # noqa: E402
 from .table_text import Table, write  # noqa: E402
 
+_PART_KEYS = ("config", "prefixes", "stack", "default", "without", "when")
 _MARK = "derived by scripts/derive from"
 _OWN = (
     "name",
@@ -38,7 +39,9 @@ def write_all(cache: Path) -> None:
     """Write every table, the index and the coverage page; print what changed."""
     found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(cache.glob("*.json"))}
     reached = {name: table for name, table in found.items() if "unreached" not in table}
-    resolve_parts(reached)
+    for name, reason in resolve_parts(reached).items():
+        found[name] = {"unreached": reason}
+        del reached[name]
     files: dict[str, str] = {}
     for group in grouped(reached):
         table = shared(group)
@@ -60,23 +63,30 @@ def ours() -> list[Path]:
     return [path for path in sorted(DATA.glob("*.toml")) if _MARK in path.read_text(encoding="utf-8")]
 
 
-def resolve_parts(tables: dict[str, Table]) -> None:
-    """Say of each part only what stands before its own family's prefix, and which of its norms are not built."""
-    for table in tables.values():
+def resolve_parts(tables: dict[str, Table]) -> dict[str, str]:
+    """Say of each part only what stands before its own family's prefix, and which of its norms are not built.
+
+    Returns the tables that cannot be: those whose language model has no table, or of which nothing is left.
+    """
+    lost = {}
+    for name, table in tables.items():
         kept = []
         for part in table["part"]:
             own = tables.get(part["default"])
             if own is None:
                 table.setdefault("notes", []).append(f"{part['config']}: no table for {part['default']}")
+                if part["stack"] == "decoder":
+                    lost[name] = f"its {part['config']} is a {part['default']}, which has no table"
                 continue
             found = part.pop("found", None)
             if found is not None:
                 part["prefixes"] = outer(part["prefixes"], own["prefixes"])
                 part["without"] = unbuilt(own, found)
-            kept.append(
-                {key: part[key] for key in ("config", "prefixes", "stack", "default", "without", "when") if part.get(key)}
-            )
+            kept.append({key: part[key] for key in _PART_KEYS if part.get(key)})
         table["part"] = kept
+        if not table["norm"] and not kept:
+            lost.setdefault(name, "none of its parts has a table")
+    return lost
 
 
 def outer(whole: list[str], own: list[str]) -> list[str]:

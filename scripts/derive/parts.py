@@ -151,12 +151,11 @@ def text_base(varied: Varied, found: list[Part]) -> str:
 
 def prefixes(varied: Varied, base: str, classes: list[str]) -> list[str]:
     """What may stand before a type's names: what is saved first, then what its loader takes as well."""
-    sites = [site for site in varied.base.sites.values() if site.stem.startswith(base) and site.gain]
-    if not sites:
+    back = {written: name for name, written in varied.base.saved.items()}
+    own = [name for name in varied.base.tensors if name.startswith(base) and name in back]
+    if not own:
         return [base]
-    sample = max(sites, key=lambda site: site.stem.count("."))
-    bare = sample.stem[len(base) :]
-    wanted = f"{sample.path}.{sample.measured.gain if sample.measured else sample.gain}"
+    sample = max(own, key=lambda name: (name.count("."), name))
     usual = (
         f"{varied.model.base_model_prefix}." if varied.model.base_model_prefix else "",
         "",
@@ -165,7 +164,7 @@ def prefixes(varied: Varied, base: str, classes: list[str]) -> list[str]:
     )
     taken = [base]
     for layout in dict.fromkeys((*usual, *_LAYOUTS)):
-        if layout not in taken and walks.accepts(varied.model, f"{layout}{bare}.{sample.gain}", wanted):
+        if layout not in taken and walks.accepts(varied.model, layout + sample[len(base) :], back[sample]):
             taken.append(layout)
     # Other classes of the type call their base model otherwise: question answering heads say `transformer`.
     return list(dict.fromkeys((*taken, *(f"{name}." for name in classes if base))))
