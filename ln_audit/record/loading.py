@@ -56,7 +56,7 @@ def place(target: str, revision: str | None, demand: Demand) -> Place:
         return Place(str(ASSETS / "sample"), "ln-audit's sample", options)
     where = Path(source.identity)
     where = where.parent if entry else where
-    return Place(str(where), where.name, options)
+    return Place(str(where), name if name.endswith(".gguf") else where.name, options)
 
 
 def special(config: Mapping[str, Any]) -> set[int]:

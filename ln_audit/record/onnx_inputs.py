@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _WHOLE = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
 _FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}
 _VOCABULARY = ("vocab_size", "text_config.vocab_size")
+_UNFOLDED = 4  # operations between a stored table and the look-up: a cast, a scale, a transposition
 _POSITIONS = ("max_position_embeddings", "n_positions", "text_config.max_position_embeddings")
 
 
@@ -87,12 +88,20 @@ def _empty(shape: Sequence[Any]) -> list[int]:
 
 
 def _embedded(model: Any) -> int | None:
-    """Rows of the table that ids are looked up in."""
-    tables = {tensor.name: tensor.dims for tensor in model.graph.initializer}
-    looked_up = [
-        node.input[0] for node in model.graph.node if node.op_type == "Gather" and node.input[1] == "input_ids"
+    """Rows of the table that ids are looked up in, be it stored as it is or quantized and unfolded on the way."""
+    tables = {tensor.name: tensor.dims for tensor in model.graph.initializer if len(tensor.dims) == 2}
+    makers = {output: node for node in model.graph.node for output in node.output}
+    near = [
+        n.input[0]
+        for n in model.graph.node
+        if n.op_type == "Gather" and n.input[1] in ("input_ids", "decoder_input_ids")
     ]
-    return next((int(tables[name][0]) for name in looked_up if name in tables), None)
+    for _ in range(_UNFOLDED):
+        found = next((name for name in near if name in tables), None)
+        if found is not None:
+            return int(tables[found][0])
+        near = [name for each in near if each in makers for name in makers[each].input]
+    return None
 
 
 def _number(subject: Subject, keys: Sequence[str]) -> int | None:

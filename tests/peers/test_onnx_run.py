@@ -110,3 +110,20 @@ def test_an_input_that_nobody_knows(tmp_path):
 def test_what_transformers_is_not_needed_for_is_on_this_machine():
     with pytest.raises(RecordingError, match="expected an ONNX model on this machine, found one elsewhere"):
         local_file("hf://org/name/model.onnx", "model.onnx", Demand())
+
+
+def test_the_vocabulary_of_a_table_that_is_unfolded_first(tmp_path):
+    nodes, tensors = layer_norm(1e-5)
+    made = own([helper.make_node("Cast", ["table"], ["wide"], to=1), *nodes], tensors)
+    gather = next(each for each in made.graph.node if each.op_type == "Gather")
+    gather.input[0] = "wide"
+    made.graph.node.insert(0, made.graph.node.pop(1))  # in the order in which they are computed
+    run = tmp_path / "run.safetensors"
+    record(saved(tmp_path, made), str(run), Recipe(random=50, norms=("g",)), Demand(), no_progress)
+    assert set(read(run)[0]["tokens"].reshape(-1).tolist()) == {0, 1, 2, 3}
+    gather.input[0] = "elsewhere"
+    made.graph.input.append(helper.make_tensor_value_info("elsewhere", 1, [4, 6]))
+    with pytest.raises(
+        RecordingError, match="expected a vocabulary, found no vocab_size beside it and no embedding in it"
+    ):
+        record(saved(tmp_path, made), str(run), Recipe(random=50, norms=("g",)), Demand(), no_progress)
