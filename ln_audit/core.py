@@ -166,6 +166,9 @@ class Checkpoint:
     computes: bool = False  # it holds the graph that is run: a norm that is not among `norm_sites` may not be computed
     index: ShardIndex | None = None
     read_from: Callable[[str, str], Stored] | None = None  # (shard, tensor): one copy of a tensor stored twice
+    read_beginning: Callable[[str, int], bytes] | None = (
+        None  # (tensor, n): its first n stored bytes, where that is cheap
+    )
     dequantizes: frozenset[str] = frozenset()  # dtypes that `read` gives as inexact float32
     beside: tuple[str, ...] = ()  # other artifacts of the same folder that a loader would not take
 

@@ -44,6 +44,7 @@ class Demand:
     output_dtype: str | None = None
     before_rounded: str | None = None
     against: str | None = None
+    expect: Literal["same", "derived"] = "same"  # of the values of --against
     lock: str | None = None
     require: tuple[str, ...] = ()
     strict: bool = False

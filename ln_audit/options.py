@@ -62,7 +62,12 @@ Family = Annotated[
 Kind = Annotated[Text, _option("--kind", "layer_norm or rms_norm.", "KIND", _HELD)]
 Eps = Annotated[Text, _option("--eps", "The epsilon it is held to.", "X", _HELD)]
 Offset = Annotated[Text, _option("--offset", "What the model adds to the stored gain.", "N", _HELD)]
-Against = Annotated[Text, typer.Option("--against", hidden=True)]  # accepted, and answered with "incomplete"
+Against = Annotated[
+    Text, _option("--against", "The source whose norms it must hold, in its own convention.", "TARGET", _HELD)
+]
+Expect = Annotated[
+    Text, _option("--expect", "With --against: same (default), or derived: trained further.", "same|derived", _HELD)
+]
 Lock = Annotated[Text, typer.Option("--lock", hidden=True)]
 Values = Annotated[
     Text,
@@ -174,6 +179,15 @@ def number(option: str, text: str | None) -> float | None:
     if not isfinite(value):
         raise UsageError(f"{option}: expected a finite number, found {text!r}")
     return value
+
+
+def expect(text: str | None, against: str | None) -> Literal["same", "derived"]:
+    """What --expect was given. Raises `UsageError` for another word, or without --against."""
+    if text not in (None, "same", "derived"):
+        raise UsageError(f"--expect: expected same or derived, found {text!r}")
+    if text is not None and against is None:
+        raise UsageError("--expect: expected --against, which it belongs to, found none")
+    return "derived" if text == "derived" else "same"
 
 
 def values(text: str | None) -> Literal["final", "all"] | None:

@@ -124,6 +124,15 @@ class SourceReport:
 
 
 @dataclass(frozen=True, slots=True)
+class AgainstReport:
+    """What an artifact was held to with --against: where that is and what reading it cost, and how many norms were paired."""
+
+    source: SourceReport
+    family: str | None
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointReport:
     """What the container holds."""
 
@@ -154,6 +163,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     not_checked: tuple[str, ...] = ()
     error: Failure | None = None
+    against: AgainstReport | None = None
 
     @property
     def verdict(self) -> Verdict:

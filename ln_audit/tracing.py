@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ln_audit.audit import promised
 from ln_audit.errors import RecordingError
+from ln_audit.examination import promised
 from ln_audit.trace import trace
 from ln_audit.trace_text import render
 

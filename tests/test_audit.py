@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from ln_audit.audit import audit, audit_recording, promised
+from ln_audit.audit import audit, audit_recording
 from ln_audit.demand import Demand
 from ln_audit.errors import FormatError, UsageError
+from ln_audit.examination import promised
 from ln_audit.report import Verdict
 from tests.shared import FIXTURES
 

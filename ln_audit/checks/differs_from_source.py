@@ -1,32 +1,129 @@
 """The artifact's norms are not those of its source.
 
-What it does: this version does not compare artifacts yet. Asking for it with --against makes the verdict incomplete, so
-that a gate which relies on it stays closed.
+What it does: maps both to the same norms, whatever the container and the naming, and compares each gain, bias and epsilon in
+the artifact's own convention: bit for bit, or after the rounding that its dtype implies. What differs is explained by one
+named cause or it is said that nothing explains it.
 
-Why it matters: conversions, merges and quantizers must hand the norms on unchanged, in the artifact's own convention.
+Why it matters: conversions, merges and quantizers must hand the norms on. A "+1" that was never added, two layers that changed
+places, a truncated bfloat16 load without an error, and cosine similarity calls a doubled "+1" 0.999 alike.
 
-Example: `ln-audit verify OUT --against SOURCE`
+Example: `model.gguf: output_norm.weight: expected the source's gain, found offset -1 in every element`
 
-How to mend: verify both on their own, and give a recording.
+How to mend: convert again from the source; the reason says what the converter did. Where the source is another model, name the
+right one: two fine-tunes of one base are compared with `--expect derived`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ln_audit.formats.shown import float32, number
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from ln_audit.checks.subject import Subject
+    from ln_audit.against.compared import Judged
+    from ln_audit.against.pairing import Pair
+    from ln_audit.checks.subject import Subject, Twin
+    from ln_audit.core import Norm
 
 RULE = Rule("LN301", "differs-from-source")
+_MOST_NAMED = 5
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """A skip that the verdict depends on, when --against was given."""
-    if subject.demand.against is not None:
-        yield RULE.skipped(
-            subject.checkpoint.files[0], f"this version cannot compare with {subject.demand.against}", required=True
+    """One finding per paired norm, one per epsilon, and what has no partner; nothing without --against."""
+    twin, named = subject.twin, subject.demand.against
+    if named is None:
+        return
+    if twin is None or twin.compared is None:
+        why = "it was not reached" if twin is None else twin.failure or "nothing of it could be compared"
+        yield RULE.skipped(named, f"the source was not compared: {why}", required=True)
+        return
+    found = [*_norms(subject, twin), *_epsilons(twin), *_unpaired(subject, twin)]
+    yield from found
+    if not twin.compared.pairing.pairs:
+        told = f"no norm of it could be paired with one of {named}: families or containers that are not known spell names their own way"
+        yield RULE.skipped(subject.checkpoint.files[0], told, required=True)
+
+
+def _norms(subject: Subject, twin: Twin) -> Iterator[Finding]:
+    compared = twin.compared
+    by_pair: dict[str, list[Judged]] = {}
+    for judged in compared.judged if compared is not None else ():
+        by_pair.setdefault(judged.pair.artifact.name, []).append(judged)
+    right = sum(all(each.how for each in parts) for parts in by_pair.values())
+    for parts in by_pair.values():
+        yield _judge(parts, subject, twin, f"{right} of {len(by_pair)} norms are right")
+
+
+def _judge(parts: Sequence[Judged], subject: Subject, twin: Twin, others: str) -> Finding:
+    """A failure before a doubt before a warning before a pass."""
+    norm, source, file = parts[0].pair.artifact, parts[0].pair.source, subject.checkpoint.files[0]
+    if norm.kind != source.kind and "unknown" not in (norm.kind, source.kind):
+        return RULE.failed(
+            norm.name, f"{file}: {norm.name}: expected {source.kind} as {twin.label} says, found {norm.kind}"
         )
+    wrong = [each for each in parts if not each.how and not each.unread]
+    for status in ("fail", "skip", "warn"):
+        for each in wrong:
+            explanation = each.explanation
+            if (explanation.status if explanation is not None else "fail") != status:
+                continue
+            tensor = getattr(norm, each.part) or getattr(source, each.part)
+            if explanation is None:
+                told = f"{file}: {tensor}: expected {each.part} of {twin.label}, found that it differs: {each.told}"
+                return RULE.failed(
+                    norm.name, told, f"perhaps another model: {subject.identity} and {twin.identity}; {others}"
+                )
+            told = f"{file}: {tensor}: expected the source's {each.part}, found {explanation.text}"
+            if status == "skip":
+                return RULE.skipped(norm.name, f"{explanation.text}; {explanation.remedy}", required=True)
+            judge = RULE.failed if status == "fail" else RULE.warned
+            return judge(norm.name, told, f"{explanation.remedy}; {others}", explanation=explanation.name)
+    unread = next((each for each in parts if each.unread), None)
+    if unread is not None:
+        return RULE.skipped(norm.name, f"nothing was compared: {unread.unread}", required=not unread.lost)
+    return RULE.passed(norm.name, " and ".join(f"{each.part} {each.how}" for each in parts))
+
+
+def _epsilons(twin: Twin) -> Iterator[Finding]:
+    """The same epsilon on both sides, after rounding to float32, the precision that containers keep."""
+    groups: dict[tuple[object, ...], list[Pair]] = {}
+    for pair in twin.compared.pairing.pairs if twin.compared is not None and not twin.compared.pairing.by_name else ():
+        ours, theirs = pair.artifact, pair.source
+        groups.setdefault((ours.eps, ours.eps_source, theirs.eps, theirs.eps_source), []).append(pair)
+    for pairs in groups.values():
+        ours, theirs = pairs[0].artifact, pairs[0].source
+        label = ours.name if len(pairs) == 1 else f"epsilon of {len(pairs)} norms"
+        if ours.eps is None or theirs.eps is None:
+            lacking = ours if ours.eps is None else theirs
+            yield RULE.skipped(label, f"epsilon is not known on both sides: {lacking.eps_source}", required=True)
+        elif float32(ours.eps) != float32(theirs.eps):
+            told = f"{ours.eps_source}: expected epsilon {number(theirs.eps)} ({twin.label}: {theirs.eps_source})"
+            yield RULE.failed(label, f"{told}, found {number(ours.eps)}", "the converter did not hand it on")
+        else:
+            yield RULE.passed(label, f"epsilon {number(ours.eps)} on both sides")
+
+
+def _unpaired(subject: Subject, twin: Twin) -> Iterator[Finding]:
+    """Norms that only one side has: wrong in the main stack, and told where a tower was left out."""
+    if twin.compared is None:
+        return
+    pairing, file = twin.compared.pairing, subject.checkpoint.files[0]
+    sides: tuple[tuple[tuple[Norm, ...], str, str], ...] = (
+        (pairing.only_source, twin.label, file),
+        (pairing.only_artifact, file, twin.label),
+    )
+    for norms, has, lacks in sides:
+        for main in (True, False):
+            of = [norm for norm in norms if norm.main == main and norm.tensors]
+            if not of:
+                continue
+            names = ", ".join(norm.name for norm in of[:_MOST_NAMED]) + (", …" if len(of) > _MOST_NAMED else "")
+            told = f"{lacks}: expected the {len(of)} norms that {has} has besides ({names}), found none of them"
+            if main and not pairing.by_name:
+                yield RULE.failed(of[0].name, told, "another number of layers, or another architecture")
+            else:
+                yield RULE.skipped(of[0].name, told, required=main and pairing.by_name)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from ln_audit.against.compared import Compared
     from ln_audit.comparison import Comparison
     from ln_audit.core import Checkpoint, Norm, Place, Recognised, Stored
     from ln_audit.demand import Demand
@@ -17,6 +18,22 @@ if TYPE_CHECKING:
     from ln_audit.families.reading import Reading
     from ln_audit.families.schema import Family
     from ln_audit.formats.config import Config
+    from ln_audit.report import SourceReport
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """What the artifact is held to with --against: whose norms they are, and what the comparison showed.
+
+    `failure` says why there is none; the report tells the source's own cost in `report`.
+    """
+
+    label: str  # what the user typed
+    identity: str
+    compared: Compared | None = None
+    failure: str = ""
+    report: SourceReport | None = None
+    family: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +56,7 @@ class Subject:
     readings: tuple[Reading, ...] = ()  # the family, and those of models inside the model, held against this checkpoint
     known: Known | None = None
     own_config: Config | None = None  # the artifact's own, where the caller gave another
+    twin: Twin | None = None  # with --against
     candidates: tuple[str, ...] = ()  # what could be a norm, where the family is unknown
 
     def present(self) -> Iterator[tuple[Norm, str]]:

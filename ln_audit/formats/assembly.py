@@ -81,6 +81,7 @@ def join(parts: Mapping[str, Checkpoint], index: Index) -> Checkpoint:
         files=(index.file, *parts),
         tensors=MappingProxyType(tensors),
         read=_reader(parts, home),
+        read_beginning=_beginnings(parts, home),
         dequantizes=first.dequantizes,
         declared=tuple(dict.fromkeys(fact for part in parts.values() for fact in part.declared)),
         index=ShardIndex(
@@ -92,6 +93,13 @@ def join(parts: Mapping[str, Checkpoint], index: Index) -> Checkpoint:
         ),
         read_from=lambda shard, name: parts[shard].read([name])[name],
     )
+
+
+def _beginnings(parts: Mapping[str, Checkpoint], home: Mapping[str, str]) -> Callable[[str, int], bytes] | None:
+    """The shards' own, if all of them have one."""
+    own = {shard: part.read_beginning for shard, part in parts.items()}
+    known = {shard: read for shard, read in own.items() if read is not None}
+    return (lambda name, count: known[home[name]](name, count)) if len(known) == len(own) else None
 
 
 def _reader(

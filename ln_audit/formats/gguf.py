@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ln_audit.core import Checkpoint, Declared, Stored
+from ln_audit.core import Checkpoint, Declared, Range, Stored
 from ln_audit.errors import UnsupportedError
 from ln_audit.formats import gguf_header, gguf_parts, gguf_quants
 from ln_audit.formats.shown import shown
@@ -52,9 +52,15 @@ def _checkpoint(source: Source, header: Header) -> Checkpoint:
         files=(header.file,),
         tensors=MappingProxyType({name: entry.info(name) for name, entry in header.tensors.items()}),
         read=_reader(source, header),
+        read_beginning=lambda name, count: _beginning(source, header, name, count),
         dequantizes=gguf_quants.readable(big_endian=header.byte_order == "big"),
         declared=tuple(Declared(key, value, header.file) for key, value in header.values.items() if value is not None),
     )
+
+
+def _beginning(source: Source, header: Header, name: str, count: int) -> bytes:
+    begin, end = header.tensors[name].range
+    return source.read(header.file, [Range(begin, min(end, begin + count))])[0]
 
 
 def _reader(source: Source, header: Header) -> Callable[[Sequence[str]], Mapping[str, Stored]]:

@@ -80,8 +80,14 @@ def read_checkpoint(source: Source, file: str) -> Checkpoint:
         files=(file,),
         tensors=MappingProxyType({name: entry.info(name) for name, entry in header.tensors.items()}),
         read=_reader(source, header),
+        read_beginning=lambda name, count: _beginning(source, header, name, count),
         declared=tuple(Declared(f"__metadata__.{key}", value, file) for key, value in header.metadata.items()),
     )
+
+
+def _beginning(source: Source, header: Header, name: str, count: int) -> bytes:
+    begin, end = header.range(name)
+    return source.read(header.file, [Range(begin, min(end, begin + count))])[0]
 
 
 def _header_length(file: str, prefix: bytes, size: int) -> int:

@@ -6,8 +6,8 @@ import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ln_audit.audit import promised
 from ln_audit.errors import RecordingError, UsageError
+from ln_audit.examination import promised
 from ln_audit.record import loading, metadata, tokens
 from ln_audit.record.capture import listening
 from ln_audit.record.located import Wanted, located

@@ -60,6 +60,7 @@ def _report(report: Report) -> dict[str, Any]:
         "source": plain(report.source),
         "checkpoint": plain(report.checkpoint),
         "family": plain(report.family),
+        "against": plain(report.against),
         "norms": [_norm(norm) for norm in report.norms],
         "parameters": plain(report.parameters),
         "comparisons": [_comparison(comparison) for comparison in report.comparisons],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ln_audit.comparison import Comparison
-    from ln_audit.report import Failure, Finding, Report
+    from ln_audit.report import Failure, Finding, Report, SourceReport
     from ln_audit.reports.document import Run
 
 NAME = "text"
@@ -70,8 +70,21 @@ def _report(report: Report, *, quiet: bool, verbose: bool) -> Iterator[str]:
     yield from _not_checked(report)
 
 
+def _read(source: SourceReport) -> str:
+    """How much of the files was read, and over the wire in how many requests."""
+    total = sum(file.size or 0 for file in source.files)
+    read = source.bytes_read
+    amount = f"all {size(total)}" if 0 < total <= read else size(read)  # small files are looked at more than once
+    whole = f" of {size(total)}" if read < total else ""
+    wire = f" in {count(source.requests, 'request')}" if source.requests else ""
+    return f"read {amount}{whole}{wire}"
+
+
 def _title(report: Report) -> str:
-    source = report.source
+    return _title_of(report.source)
+
+
+def _title_of(source: SourceReport) -> str:
     identity = "" if source.identity == source.spec else f" = {source.identity}"
     revision = "" if source.revision is None else f" at {source.revision[:12]}"
     return f"{source.spec}{identity}{revision}"
@@ -96,13 +109,13 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         yield from (("", note) for note in comparison.notes)
         of = next((entry.norm for entry in report.norms if entry.norm.name == comparison.norm), None)
         yield from (("", line) for line in resolving_power.lines(comparison, of))
+    if report.against is not None:
+        held = report.against
+        known = f"{held.family}, " if held.family else ""
+        yield "against", f"{_title_of(held.source)} ({known}{count(held.pairs, 'norm')} paired)"
+        yield "", _read(held.source)
     if report.source.files:
-        total = sum(file.size or 0 for file in report.source.files)
-        read = report.source.bytes_read
-        amount = f"all {size(total)}" if 0 < total <= read else size(read)  # small files are looked at more than once
-        whole = f" of {size(total)}" if read < total else ""
-        wire = f" in {count(report.source.requests, 'request')}" if report.source.requests else ""
-        yield "read", f"{amount}{whole}{wire}"
+        yield "read", _read(report.source).removeprefix("read ")
         checked = [file.name for file in report.source.files if file.sha256 is not None]
         if checked:
             yield "", f"SHA-256 as published: {', '.join(checked)}"

@@ -1,0 +1,154 @@
+"""An artifact against its source, norm by norm: what is equal and how, what differs and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ln_audit.against.consumers import unchanged
+from ln_audit.against.difference import Difference, Twins, twins
+from ln_audit.against.equality import equality
+from ln_audit.against.explanation import Explanation
+from ln_audit.against.pairing import Pair, Pairing, pairing
+from ln_audit.against.registry import explained
+from ln_audit.against.side import Parameter, parameter
+from ln_audit.formats.shown import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ln_audit.against.difference import Part
+    from ln_audit.against.side import Side
+    from ln_audit.core import Norm
+
+Expect = Literal["same", "derived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One parameter of one pair. `how` says in which way it is equal; else `explanation` and `told`, what was seen.
+
+    `unread` says why nothing was compared.
+    """
+
+    pair: Pair
+    part: Part
+    how: str = ""
+    told: str = ""
+    explanation: Explanation | None = None
+    unread: str = ""
+    lost: bool = False  # the artifact has no such tensor, which is said where its own norms are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """All of it. `stored_without`: of a file that does not say, whether its gains lack the family's offset."""
+
+    pairing: Pairing
+    judged: tuple[Judged, ...]
+    stored_without: bool | None = None
+
+
+def compare(artifact: Side, source: Side, expect: Expect) -> Compared:
+    """Pair the norms of both sides and judge every parameter of every pair."""
+    artifact, without = _read_as_it_fits(artifact, source)
+    source, _ = _read_as_it_fits(source, artifact)
+    paired = pairing(artifact, source)
+    both = twins(artifact, source, paired)
+    judged = [_judged(pair, part, both, expect) for pair in paired.pairs for part in _parts(pair)]
+    return Compared(paired, tuple(judged), without)
+
+
+def _parts(pair: Pair) -> Iterator[Part]:
+    if pair.artifact.gain is not None or pair.source.gain is not None:
+        yield "gain"
+    if pair.artifact.bias is not None or pair.source.bias is not None:
+        yield "bias"
+
+
+def _judged(pair: Pair, part: Part, both: Twins, expect: Expect) -> Judged:
+    ours, theirs = held(both.artifact, pair.artifact, part), held(both.source, pair.source, part)
+    if ours is None or theirs is None:
+        return _unread(pair, part, both, ours)
+    if (how := equality(ours, theirs)) is not None:
+        return Judged(pair, part, how=how)
+    difference = Difference(pair, part, ours, theirs, both)
+    explanation = explained(difference)
+    if explanation is not None and explanation.name == "initial values" and explanation.status == "skip":
+        explanation = _reset_or_folded(explanation, pair, both)
+    if expect == "derived" and difference.whole and (explanation is None or explanation.name not in _NEVER_TRAINED):
+        return Judged(pair, part, how=f"trained further: {seen(difference)}")
+    return Judged(pair, part, told=seen(difference), explanation=explanation)
+
+
+_NEVER_TRAINED = ("offset", "initial values", "swapped", "permuted", "truncated", "one bit", "factor")
+
+
+def held(side: Side, norm: Norm, part: Part) -> Parameter | None:
+    """A norm's gain or bias on one side; None where it was not read."""
+    return parameter(side, norm.gain, norm.weight_offset) if part == "gain" else parameter(side, norm.bias, 0.0)
+
+
+def _unread(pair: Pair, part: Part, both: Twins, ours: Parameter | None) -> Judged:
+    norm, side = (pair.artifact, both.artifact) if ours is None else (pair.source, both.source)
+    tensor = getattr(norm, part)
+    other = getattr(pair.source if ours is None else pair.artifact, part)
+    if tensor is None:
+        return Judged(pair, part, told=f"{other} has no counterpart: {norm.name} of {side.file} has no {part}")
+    lost = tensor not in side.checkpoint.tensors
+    why = "is not there" if lost else "is quantized or could not be read"
+    return Judged(pair, part, unread=f"{side.file}: {tensor} {why}", lost=lost and ours is None)
+
+
+def _reset_or_folded(undecided: Explanation, pair: Pair, both: Twins) -> Explanation:
+    """A gain of ones: reset where the matrices that read it are the source's; else nobody can tell from the files."""
+    same = unchanged(pair, both.artifact, both.source)
+    if same:
+        told = "every gain is 1, where the source's were trained, and the matrices that read it are unchanged: it was reset"
+        return Explanation(undecided.name, "fail", told, "a loader did not find it: convert again")
+    known = (
+        "the matrices that read it differ too" if same is False else "the matrices that read it could not be compared"
+    )
+    return replace(undecided, text=f"{undecided.text} ({known})")
+
+
+def _read_as_it_fits(side: Side, other: Side) -> tuple[Side, bool | None]:
+    """A side whose files do not say whether gains lack the offset, read as most of its norms are equal to the other's."""
+    if not side.offset_unknown:
+        return side, None
+    full = replace(side, norms=tuple(replace(norm, weight_offset=0.0) for norm in side.norms))
+    counts = [sum(_equal(pair, read, other) for pair in pairing(read, other).pairs) for read in (side, full)]
+    return (full, False) if counts[1] > counts[0] else (side, True)
+
+
+def _equal(pair: Pair, side: Side, other: Side) -> bool:
+    ours, theirs = held(side, pair.artifact, "gain"), held(other, pair.source, "gain")
+    return ours is not None and theirs is not None and equality(ours, theirs) is not None
+
+
+def seen(difference: Difference) -> str:
+    """What differs, in numbers: how many elements, the worst of them, units in the last place, the ratio's range."""
+    ours, theirs = difference.artifact.exact, difference.source.exact
+    if not difference.whole:
+        return f"{ours.size:,} elements, expected {theirs.size:,}"
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        apart = np.where(np.isnan(ours) & np.isnan(theirs), 0, np.abs(ours - theirs))
+        apart = np.where(np.isnan(apart), np.inf, apart)
+        worst, count = int(np.argmax(apart)), int((apart != 0).sum())
+        ratio = ours[(theirs != 0) & np.isfinite(ours)] / theirs[(theirs != 0) & np.isfinite(ours)]
+    span = f", ratio {ratio.min():.3g} to {ratio.max():.3g}" if ratio.size else ""
+    at = f"[{worst}] is {number(float(ours[worst]))}, expected {number(float(theirs[worst]))}{_ulps(difference, worst)}"
+    return f"{count:,} of {ours.size:,} elements differ, worst {at}{span}"
+
+
+def _ulps(difference: Difference, at: int) -> str:
+    ours, theirs = difference.artifact, difference.source
+    if ours.dtype != theirs.dtype or ours.offset != theirs.offset:
+        return ""
+    width = ours.stored.dtype.itemsize
+    left, right = (int(each.stored[at : at + 1].view(f"i{width}")[0]) for each in (ours, theirs))
+    sign = 1 << (8 * width - 1)
+    left, right = (-(each + sign) if each < 0 else each for each in (left, right))
+    return f" ({abs(left - right):,} units in the last place)"

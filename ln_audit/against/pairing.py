@@ -1,0 +1,77 @@
+"""Which norm of the artifact is which of the source: by role and layer through the families, never by likeness of names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ln_audit.core import Norm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ln_audit.against.side import Side
+
+_NORM = re.compile(r"norm|(^|_)ln(_|\d|$)")  # in the last word of a module's name
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same norm on both sides."""
+
+    artifact: Norm
+    source: Norm
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """All pairs, and what has no partner. `by_name`: the family is unknown, and the very same tensor name is the evidence."""
+
+    pairs: tuple[Pair, ...]
+    only_artifact: tuple[Norm, ...] = ()
+    only_source: tuple[Norm, ...] = ()
+    by_name: bool = False
+
+
+def pairing(artifact: Side, source: Side) -> Pairing:
+    """Pair through the families; where one of them is unknown, tensors of the very same name in the same container."""
+    if artifact.family is None or source.family is None:
+        return _by_name(artifact, source)
+    ours, theirs = _keyed(artifact.norms), _keyed(source.norms)
+    return Pairing(
+        tuple(Pair(norm, theirs[key]) for key, norm in ours.items() if key in theirs),
+        tuple(norm for key, norm in ours.items() if key not in theirs),
+        tuple(norm for key, norm in theirs.items() if key not in ours),
+    )
+
+
+def _keyed(norms: tuple[Norm, ...]) -> Mapping[tuple[str | None, str], Norm]:
+    return {(norm.stack, norm.promised): norm for norm in norms}
+
+
+def _by_name(artifact: Side, source: Side) -> Pairing:
+    """Vectors under a module that is called like a norm; nothing where the containers spell names differently."""
+    if artifact.checkpoint.format != source.checkpoint.format:
+        return Pairing((), by_name=True)
+    ours, theirs = {n.name: n for n in vectors(artifact)}, {n.name: n for n in vectors(source)}
+    return Pairing(
+        tuple(Pair(norm, theirs[name]) for name, norm in ours.items() if name in theirs),
+        tuple(norm for name, norm in ours.items() if name not in theirs),
+        tuple(norm for name, norm in theirs.items() if name not in ours),
+        by_name=True,
+    )
+
+
+def vectors(side: Side) -> Iterator[Norm]:
+    """What may be norms where the family is unknown, each tensor by itself: their kind and their epsilon are not known."""
+    for name, info in side.checkpoint.tensors.items():
+        module = name.rpartition(".")[0].rpartition(".")[2]
+        if len(info.shape) == 1 and _NORM.search(module):
+            yield replace(_UNKNOWN, name=name, promised=name, gain=name, width=info.shape[0])
+
+
+_UNKNOWN = Norm(
+    name="", role="other", stack=None, layer=None, kind="unknown", gain=None, bias=None, width=None,
+    width_source="its shape, no family", eps=None, eps_source="nobody says it", eps_origin="unknown",
+)  # fmt: skip

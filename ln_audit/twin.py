@@ -1,0 +1,91 @@
+"""The source that an artifact is held to with --against: opened once, read like any target, compared with each artifact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ln_audit import account
+from ln_audit.checks.subject import Twin
+from ln_audit.demand import Demand
+from ln_audit.errors import AuditError
+from ln_audit.examination import opened, read, with_values
+from ln_audit.formats import find_artifacts
+from ln_audit.report import AgainstReport
+
+if TYPE_CHECKING:
+    from ln_audit.against.side import Side
+    from ln_audit.checks.subject import Subject
+    from ln_audit.core import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The source as far as it could be read; `failure` says why it could not be."""
+
+    label: str
+    source: Source | None
+    subject: Subject | None
+    failure: str = ""
+
+
+def examined(target: str, demand: Demand) -> Examined:
+    """The source with all values of its norms. Never raises for what it holds; raises `UsageError` for a wrong call."""
+    own = Demand(offline=demand.offline, progress=demand.progress, values="all", policy=demand.policy)
+    source: Source | None = None
+    try:
+        source = opened(target, own)
+        artifacts = find_artifacts(source)
+        if len(artifacts) > 1:
+            names = ", ".join(artifact.file for artifact in artifacts[:4])
+            return Examined(
+                target, source, None, f"expected one model, found {len(artifacts)} ({names}): name the file"
+            )
+        *_, subject = read(source, artifacts[0], own)
+    except AuditError as error:
+        return Examined(target, source, None, error.message)
+    return Examined(target, source, subject)
+
+
+def held_to(subject: Subject, against: Examined) -> Subject:
+    """The subject with its comparison. Where a family is unknown, what is called like a norm is read and paired by name."""
+    told = None if against.source is None else account.source_report(against.source)
+    identity = told.identity if told is not None else against.label
+    if against.subject is None:
+        return replace(subject, twin=Twin(against.label, identity, failure=against.failure, report=told))
+    from ln_audit.against.compared import compare
+    from ln_audit.against.pairing import vectors
+
+    theirs = against.subject
+    if subject.family is None or theirs.family is None:
+        try:
+            theirs = with_values(theirs, tuple(vectors(_side(theirs))))
+            subject = with_values(subject, tuple(vectors(_side(subject))))
+        except AuditError as error:
+            return replace(subject, twin=Twin(against.label, identity, failure=error.message, report=told))
+    found = compare(_side(subject), _side(theirs), subject.demand.expect)
+    told = None if against.source is None else account.source_report(against.source)
+    family = None if theirs.family is None else theirs.family.name
+    return replace(subject, twin=Twin(against.label, identity, found, report=told, family=family))
+
+
+def report(subject: Subject) -> AgainstReport | None:
+    """What a report says of the source; None without one, or where it could not even be opened."""
+    twin = subject.twin
+    if twin is None or twin.report is None:
+        return None
+    return AgainstReport(twin.report, twin.family, 0 if twin.compared is None else len(twin.compared.pairing.pairs))
+
+
+def _side(subject: Subject) -> Side:
+    from ln_audit.against.side import Side
+
+    return Side(
+        subject.identity,
+        subject.checkpoint,
+        subject.norms,
+        subject.values,
+        None if subject.family is None else subject.family.name,
+        any(reading.spelling.view.offset_unknown for reading in subject.readings),
+        {} if subject.config is None else subject.config.data,
+    )
