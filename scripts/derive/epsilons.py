@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from transformers import PretrainedConfig
-
 from . import variations as varying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from transformers import PretrainedConfig
 
     from .variations import Given, Varied
 
@@ -36,9 +36,9 @@ def follow(varied: Varied) -> Mapping[str, Followed]:
             if found is None:
                 continue
             for stem, site in found[1].sites.items():
-                if site.measured is not None and site.measured.eps is not None and _near(site.measured.eps, value):
-                    if stem in keys and key not in keys[stem]:
-                        keys[stem].append(key)
+                eps = site.measured.eps if site.measured is not None else None
+                if eps is not None and _near(eps, value) and key not in keys.get(stem, [key]):
+                    keys[stem].append(key)
             break
     defaults = _defaults(varied, {key for found in keys.values() for key in found})
     followed = {}

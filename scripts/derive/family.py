@@ -11,11 +11,10 @@ from transformers import PreTrainedModel
 from transformers.models.auto import modeling_auto as auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from . import parts, presence, sizes, tiny
+from . import parts, presence, shrink, sizes, tiny
 from . import variations as varying
 from .epsilons import Followed, follow
 from .patterns import Patterns
-from .presence import When
 from .roles import Roles
 from .shapes import explain
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .patterns import Indexes, Pattern
+    from .presence import When
     from .survey import Site
     from .variations import Given, Varied
 
@@ -160,7 +160,7 @@ class Level:
             key = self.patterns.keys.get(parent, "")
             name = re.sub(r"[^a-z]", "", str(next((t for t in reversed(parent) if t is not None), "item")).lower())
             name = {"norms": "head", "h": "layer", "layers": "layer", "blocks": "block"}.get(name, name.rstrip("s"))
-            if key.rpartition(".")[2] in tiny.layer_keys() or len(parents) == 1:
+            if key.rpartition(".")[2] in shrink.layer_keys() or len(parents) == 1:
                 name = "layer"
             names.append(name if name and name not in names else f"{name or 'item'}{'abcdef'[i]}")
         return names
@@ -228,7 +228,7 @@ class Level:
         seen: set[Any] = set()
         found = []
         for each in self.varied.variations:
-            deep = each.key.rpartition(".")[2] in tiny.layer_keys()
+            deep = each.key.rpartition(".")[2] in shrink.layer_keys()
             if deep or each.key in self.patterns.keys.values() or isinstance(each.value, (list, tuple)):
                 continue
             theirs = {

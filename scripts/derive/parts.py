@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from transformers import PretrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import AutoConfig
 
+from . import shrink, tiny
 from . import survey as walks
-from . import tiny
 
 if TYPE_CHECKING:
     from .survey import Site
@@ -59,7 +59,7 @@ def find(varied: Varied) -> list[Part]:
 
 def _flat(varied: Varied, key: str, nested: PretrainedConfig) -> bool:
     """Whether the class takes the nested config's keys from its own top as well, as old configs have them."""
-    for width in tiny.width_keys():
+    for width in shrink.width_keys():
         if isinstance(vars(nested).get(width), int):
             try:
                 config = type(varied.config)(**{width: 48})

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import tiny
+from . import shrink
 from . import variations as varying
 
 if TYPE_CHECKING:
@@ -127,7 +127,9 @@ class Patterns:
         if any(len(count) > 1 for count in counts):
             return None
         sizes = [next(iter(count), None) for count in counts]
-        worked_out = [key for key in sorted(tiny.layer_keys()) if isinstance(varying.get(self.varied.config, key), int)]
+        worked_out = [
+            key for key in sorted(shrink.layer_keys()) if isinstance(varying.get(self.varied.config, key), int)
+        ]
         fitting = [
             key
             for key in dict.fromkeys((*(key for key, _ in integers(self.varied.config)), *worked_out))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import tiny
+from . import shrink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def conditions(variations: Sequence[Variation], there: Sequence[bool], ignored: 
     by_key: dict[str, list[tuple[Any, Any, bool]]] = {}
     for each, present in zip(variations, there, strict=True):
         shaping = each.key in ignored and each.value is not None
-        deep = each.key.rpartition(".")[2] in tiny.layer_keys()
+        deep = each.key.rpartition(".")[2] in shrink.layer_keys()
         if not shaping and not deep and not isinstance(each.value, (list, tuple)):
             by_key.setdefault(each.key, []).append((each.before, each.value, present))
     for key, rows in by_key.items():

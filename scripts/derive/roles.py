@@ -139,7 +139,7 @@ class Roles:
             found = self._called(site, owner, depth, direct=direct)
         else:
             self.ran = False
-            found = self._registered(site, owner, depth, direct=direct)
+            found = self._registered(site, depth, direct=direct)
         return "embedding" if found == "other" and "embed" in site.path else found
 
     def _called(self, site: Site, owner: str, depth: str, *, direct: bool) -> str:
@@ -173,7 +173,7 @@ class Roles:
         pattern = re.compile(re.escape(depth) + r"(?:[A-Za-z_]+\.)*[A-Za-z_]+\.\d+$")
         return [i for i, path in enumerate(self.seen.order) if pattern.match(path)]
 
-    def _registered(self, site: Site, owner: str, depth: str, *, direct: bool) -> str:
+    def _registered(self, site: Site, depth: str, *, direct: bool) -> str:
         """Without a run: by the order in which the modules stand in the class."""
         names = [path for path, _ in self.model.named_modules() if path.startswith(depth)]
         layers = [i for i, path in enumerate(names) if re.match(re.escape(depth) + r"[A-Za-z_.]+\.\d+$", path)]

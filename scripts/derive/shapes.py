@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from . import tiny
+from . import shrink
 from . import variations as varying
 from .patterns import Indexes, Pattern, integers
 
@@ -61,7 +61,7 @@ def _suspect(patterns: Patterns, width: int) -> bool:
     return any(
         value > 1 and width % value == 0 and key not in done
         for key, value in integers(varied.config)
-        if key.rpartition(".")[2] in tiny.width_keys() or "dim" in key or "size" in key
+        if key.rpartition(".")[2] in shrink.width_keys() or "dim" in key or "size" in key
     )
 
 
@@ -121,9 +121,9 @@ def _neighbour(
     """The nearest tensor of two axes or more, one of which has the norm's width wherever the norm is."""
     wanted = [{at: prod(shape) for at, shape in shapes.items()} for shapes in stems]
     possible: dict[tuple[Pattern, int], bool] = {}
-    own = pattern.tokens
+    own, first = pattern.tokens, next(i for i, each in enumerate(wanted) if each)
     for survey_at, survey in enumerate(patterns.surveys):
-        if not wanted[survey_at]:
+        if not wanted[survey_at] or varying.undeclared(patterns.configs[survey_at], patterns.varied.config):
             continue
         here: dict[tuple[Pattern, int], dict[Indexes, int]] = {}
         for name, shape in survey.tensors.items():
@@ -138,13 +138,9 @@ def _neighbour(
             rows = here.get(key, {})
             deep = len(key[0].parents())
             fits = all(rows.get(at[:deep]) == width for at, width in wanted[survey_at].items())
-            possible[key] = fits and (possible.get(key, survey_at == _first(wanted)))
+            possible[key] = fits and possible.get(key, survey_at == first)
     fitting = [key for key, fits in possible.items() if fits]
     return min(fitting, key=lambda key: _distance(key, own), default=None)
-
-
-def _first(wanted: list[dict[Indexes, int]]) -> int:
-    return next(i for i, each in enumerate(wanted) if each)
 
 
 def _distance(key: tuple[Pattern, int], own: tuple[str | None, ...]) -> tuple[int, int, int, str]:

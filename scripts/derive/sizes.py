@@ -105,7 +105,7 @@ class Sizes:
                     moving.add(other)
         if not moving:
             return None
-        width = formula([p for p in points], moving, without=key)
+        width = formula(points, moving, without=key)
         return None if width is None else (width.product, width.over)
 
     def _tensor(self, key: str, varied: Varied, base: str) -> tuple[str, int] | None:

@@ -11,7 +11,11 @@ from typing import Any
 
 import torch
 
-_NEED_TIMM = ("timm_wrapper.modeling_timm_wrapper", "timm_wrapper.configuration_timm_wrapper", "timm_backbone.modeling_timm_backbone")
+_NEED_TIMM = (
+    "timm_wrapper.modeling_timm_wrapper",
+    "timm_wrapper.configuration_timm_wrapper",
+    "timm_backbone.modeling_timm_backbone",
+)
 _NEED_OTHERS = ("dinat.modeling_dinat",)
 TIMM_TYPES = ("timm_wrapper", "timm_backbone")  # nothing of these types is transformers' own
 

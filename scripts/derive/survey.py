@@ -54,17 +54,13 @@ class Survey:
 
 
 class Kinds:
-    """What each norm class computes, measured once per fingerprint; on meta, classes measured before are known norms."""
+    """Which classes were found to be norms when they were run: on meta that is all there is to go by."""
 
     def __init__(self) -> None:
-        self.by_fingerprint: dict[Any, norms.Measured | None] = {}
         self.classes: dict[tuple[str, tuple[str, ...]], bool] = {}
 
     def measured(self, module: torch.nn.Module) -> norms.Measured | None:
-        key = norms.fingerprint(module)
-        if key not in self.by_fingerprint:
-            self.by_fingerprint[key] = norms.measure(module)
-        found = self.by_fingerprint[key]
+        found = norms.measured(module)
         self.classes[_class(module)] = found is not None or self.classes.get(_class(module), False)
         return found
 

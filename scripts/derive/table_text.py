@@ -17,7 +17,16 @@ _NORM_KEYS = (
     "like",
     "weight_offset", "chain", "epsilon", "when",
 )  # fmt: skip
-_PLAIN = {"gain": "required", "weight_offset": 0.0, "rooted": False, "leaf": "weight", "bias_leaf": "bias", "stack": "decoder", "when": [], "counts": {}}
+_PLAIN = {
+    "gain": "required",
+    "weight_offset": 0.0,
+    "rooted": False,
+    "leaf": "weight",
+    "bias_leaf": "bias",
+    "stack": "decoder",
+    "when": [],
+    "counts": {},
+}
 
 
 def named_epsilons(rows: list[Table]) -> tuple[Table, dict[str, Table]]:
@@ -57,8 +66,7 @@ def _name(key: tuple[tuple[str, ...], float | None], taken: set[str]) -> str:
 def write(table: Table, comments: Iterable[str]) -> str:
     """The table's text."""
     lines = [f"# {line}" if line else "#" for line in comments]
-    for key in ("name", "title", "source"):
-        lines.append(f"{key} = {_value(table[key])}")
+    lines += [f"{key} = {_value(table[key])}" for key in ("name", "title", "source")]
     for key in ("model_types", "architectures", "prefixes", "main", "recognised_by", "buffers", "tied"):
         if table.get(key) or key in ("model_types", "prefixes"):
             lines += _list(key, table.get(key, []))

@@ -75,7 +75,9 @@ def next_token(table: Table) -> Table:
     if name in known["behind"]:
         at = {"layers": "num_nextn_predict_layers", "first": "num_hidden_layers", "beside": "layers.{layer}.eh_proj."}
         names = [f"layers.{{layer}}.{each}" for each in ("enorm", "hnorm", "shared_head.norm")]
-        rows = [{**plain, **at, "name": each} for each in names] + [{**row, **at, "stack": "next_token"} for row in blocks]
+        rows = [{**plain, **at, "name": each} for each in names] + [
+            {**row, **at, "stack": "next_token"} for row in blocks
+        ]
         default = varying.get(family.default_config(name), "num_nextn_predict_layers")
         size = {"aliases": ["num_mtp_layers"], "default": default if isinstance(default, int) else 0}
         table = {**table, "sizes": {**table["sizes"], "num_nextn_predict_layers": size}}
@@ -196,7 +198,7 @@ def _telling(derived: family.Derived) -> list[str]:
 
 def _resized(survey: Any, name: str) -> bool:
     """A survey that says nothing of this name: another kind of first layer."""
-    first = name.split(".0.")[0] if ".0." in name else None
+    first = name.split(".0.", maxsplit=1)[0] if ".0." in name else None
     return first is not None and not any(other.startswith(f"{first}.0.") for other in survey.tensors)
 
 
@@ -212,9 +214,9 @@ def _buffers(derived: family.Derived) -> list[str]:
         if not re.search(r"\.\d+\.", pattern):
             found[pattern] = None
     names = [row["name"] for row in derived.rows]
-    if any(name.startswith("layers.{layer}.") for name in names) and _INV_FREQ.startswith("layers"):
-        if any("layers.0.self_attn." in tensor for tensor in derived.varied.base.tensors):
-            found[_INV_FREQ] = None
+    attends = any("layers.0.self_attn." in tensor for tensor in derived.varied.base.tensors)
+    if attends and any(name.startswith("layers.{layer}.") for name in names):
+        found[_INV_FREQ] = None
     return list(found)
 
 

@@ -8,16 +8,18 @@ import inspect
 import re
 import sys
 import typing
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformers import PretrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING, AutoConfig
 
+from . import shrink, tiny
 from . import survey as walks
-from . import tiny
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Keys that cannot shape a norm; leaving them out saves most of the time.
 _NOISE = re.compile(
@@ -144,7 +146,7 @@ def _set(kwargs: dict[str, Any], key: str, value: Any, config: PretrainedConfig)
         kwargs = kwargs.setdefault(part, {"model_type": config.model_type} if config.model_type else {})
     before = getattr(config, last, None)
     kwargs[last] = value
-    if last in tiny.layer_keys() and isinstance(before, int) and isinstance(value, int):
+    if last in shrink.layer_keys() and isinstance(before, int) and isinstance(value, int):
         for name, entries in list(kwargs.items()):  # lists that have one entry per layer grow and shrink with it
             if isinstance(entries, (list, tuple)) and len(entries) == before and before > 0:
                 kwargs[name] = [*entries, *[entries[-1]] * value][:value]
@@ -177,11 +179,11 @@ def changes(config: PretrainedConfig) -> Iterator[tuple[str, Any, Any]]:
                 continue
             for other in _others(part, key, value):
                 yield f"{path}.{key}" if path else key, value, other
-        if _UNDECLARED not in vars(part) and any(key in vars(part) for key in tiny.width_keys()):
+        if _UNDECLARED not in vars(part) and any(key in vars(part) for key in shrink.width_keys()):
             yield f"{path}.{_UNDECLARED}" if path else _UNDECLARED, None, _UNDECLARED_VALUE
         for name, sub in vars(part).items():  # a part's width shapes what stands between it and the whole
             if isinstance(sub, PretrainedConfig) and type(part).sub_configs.get(name) in (AutoConfig, None):
-                for key in tiny.width_keys():
+                for key in shrink.width_keys():
                     if isinstance(vars(sub).get(key), int):
                         yield f"{path}.{name}.{key}" if path else f"{name}.{key}", vars(sub)[key], vars(sub)[key] * 2
 
@@ -191,7 +193,7 @@ def _others(config: PretrainedConfig, key: str, value: Any) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
-        deep = key in tiny.layer_keys()
+        deep = key in shrink.layer_keys()
         yield from ((value + 1, value + 2) if deep else (value * 2, value + 1) if value > 0 else (1, 2, 16))
         if value > 0 and not deep:
             yield 0
@@ -234,7 +236,7 @@ def _annotation(cls: type, key: str) -> tuple[Any, ...]:
     if field is None:
         return ()
     try:
-        hint = eval(field.type, vars(sys.modules[cls.__module__])) if isinstance(field.type, str) else field.type  # noqa: S307
+        hint = eval(field.type, vars(sys.modules[cls.__module__])) if isinstance(field.type, str) else field.type
     except Exception:  # noqa: BLE001
         return ()
     return (

@@ -1,5 +1,7 @@
 """What a module computes is told by running it, whatever its class is called."""
 
+from typing import Any
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -7,9 +9,10 @@ pytest.importorskip("transformers")
 from scripts.derive import norms  # noqa: E402
 
 pytestmark = pytest.mark.peers
+Module: Any = torch.nn.Module
 
 
-class Scaled(torch.nn.Module):
+class Scaled(Module):  # type: ignore[misc]
     """An RMSNorm of the test's own: where it rounds and what it adds to its gain are settings."""
 
     def __init__(self, *, offset: float = 0.0, early: bool = False, eps: float = 1e-6, width: int = 24) -> None:
@@ -29,7 +32,7 @@ class Gated(Scaled):
         return super().forward(x * torch.nn.functional.silu(gate))
 
 
-class Plain(torch.nn.Module):
+class Plain(Module):  # type: ignore[misc]
     def __init__(self, formula) -> None:
         super().__init__()
         self.formula = formula

@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("transformers")
-from scripts.derive import output  # noqa: E402
+from scripts.derive import output
 
 pytestmark = pytest.mark.peers
 

@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("transformers")
-from scripts.derive import tables  # noqa: E402
+from scripts.derive import tables
 
 pytestmark = pytest.mark.peers
 

@@ -36,7 +36,10 @@ def test_norm_parameters_are_disturbed_and_no_other():
 @pytest.mark.parametrize(("name", "kinds"), [("qwen3_next", 2), ("jamba", 2), ("llama", 1)])
 def test_hybrids_keep_a_layer_of_every_kind(name, kinds):
     layers = tiny.build(name, meta=True).model.layers
-    shapes = {tuple(sorted(key for key, _ in layer.named_parameters() if "mlp" not in key and "feed" not in key)) for layer in layers}
+    shapes = {
+        tuple(sorted(key for key, _ in layer.named_parameters() if "mlp" not in key and "feed" not in key))
+        for layer in layers
+    }
     assert len(shapes) == kinds
 
 
