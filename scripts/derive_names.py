@@ -50,7 +50,13 @@ OPTIONAL = {
     **dict.fromkeys(("time_step_rank", "mamba_dt_rank"), "ssm.time_step_rank"),
     **dict.fromkeys(("linear_key_head_dim",), "ssm.state_size"),
     "mamba_d_ssm": "ssm.inner_size",
+    "index_head_dim": "attention.indexer.key_length",
     "vocab_size": "vocab_size",
+}
+# Keys that the converters write only multiplied by another.
+QUOTIENTS = {
+    "mamba_expand": ("ssm.inner_size", "embedding_length"),
+    "linear_value_head_dim": ("ssm.inner_size", "ssm.time_step_rank"),
 }
 FRONTS = ("model.", "backbone.", "transformer.")
 EPSILONS = {"rms_norm": "attention.layer_norm_rms_epsilon", "layer_norm": "attention.layer_norm_epsilon"}
@@ -72,21 +78,26 @@ def build() -> tuple[dict[str, str], list[str]]:
     gguf_names = {name: arch for arch, name in gguf.MODEL_ARCH_NAMES.items()}
     files: dict[str, str] = {}
     standing: dict[str, str] = {}
+    variants: dict[str, list[list[str]]] = {}
     for name, row in tomllib.loads(ARCHITECTURES.read_text(encoding="utf-8")).items():
         family = next((known[each] for each in row["model_types"] if each in known), None)
         if family is None:
             left_out.append(f"{name}: no family for {' or '.join(row['model_types'])}")
             continue
         try:
-            files[f"gguf/{name}.toml"] = _architecture(name, gguf_names[name], family, row)
-            standing[name] = family.name
+            stated = row.get("architecture", name)
+            files[f"gguf/{name}.toml"] = _architecture(stated, gguf_names[stated], family, row)
+            if "there" in row:
+                variants.setdefault(stated, []).append([row["there"], name])
+            else:
+                standing[name] = family.name
         except LeftOutError as error:
             left_out.append(f"{name}: {error}")
-    files["index.json"] = json.dumps(_index(standing), indent=1) + "\n"
+    files["index.json"] = json.dumps(_index(standing, variants), indent=1) + "\n"
     return files, left_out
 
 
-def _index(standing: Mapping[str, str]) -> dict[str, Any]:
+def _index(standing: Mapping[str, str], variants: Mapping[str, list[list[str]]]) -> dict[str, Any]:
     """What is read of every checkpoint: the smallest that says which table it needs."""
     layouts = {}
     for path in sorted((NAMES / "layouts").glob("*.toml")):
@@ -96,6 +107,7 @@ def _index(standing: Mapping[str, str]) -> dict[str, Any]:
     first = {family: name for name, family in reversed(standing.items())}
     return {
         "gguf": dict(sorted(standing.items())),
+        "variants": {"gguf": variants},
         "families": {"gguf": dict(sorted(first.items()))},
         "layouts": layouts,
     }
@@ -106,7 +118,9 @@ def _architecture(name: str, arch: Any, family: Family, row: Mapping[str, Any]) 
         raise LeftOutError(
             f"{family.name} stores gains without their 1, and it is not known that the converter adds it"
         )
-    modules, without = _modules(arch, family, row.get("names", {}))
+    if not family.norms:
+        raise LeftOutError(f"the norms of {family.name} are those of its parts")
+    modules, without = _modules(arch, family, row)
     text = [
         f'# GGUF of architecture "{name}", by scripts/derive_names.py from gguf {version("gguf")} and the table of {family.name}.',
         f"# {row['source']}",
@@ -121,7 +135,10 @@ def _architecture(name: str, arch: Any, family: Family, row: Mapping[str, Any]) 
     if without:
         text += ["# Kept in another form, or not at all.", f"without = {json.dumps(without)}"]
     needed, optional = _config(family, epsilon, row.get("config", {}))
-    for title, rows in (("config", needed), ("optional", optional), ("less", _less(arch, needed)), ("names", modules)):
+    quotients = {key: list(pair) for key, pair in QUOTIENTS.items() if key in family.sizes}
+    tables = {"config": needed, "optional": optional, "fixed": row.get("fixed", {}), "less": _less(arch, needed)}
+    tables |= {"quotients": quotients, "names": modules}
+    for title, rows in tables.items():
         if rows:
             text += ["", f"[{title}]", *(f"{_key(key)} = {json.dumps(value)}" for key, value in rows.items())]
     return "\n".join(text) + "\n"
@@ -168,15 +185,17 @@ def _less(arch: Any, needed: Mapping[str, str]) -> dict[str, str]:
     return {key: "nextn_predict_layers" for key, theirs in needed.items() if extra and theirs == "block_count"}
 
 
-def _modules(arch: Any, family: Family, own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def _modules(arch: Any, family: Family, row: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     """(the family's module → GGUF's, the family's norms that GGUF does not have as they are)."""
     known = gguf.get_tensor_name_map(arch, 2)
     found: dict[str, str] = {}
-    without = []
+    without: list[str] = list(row.get("without", ()))
     for promise in family.norms:
-        if promise.gain == "none":
-            continue
-        theirs = own.get(promise.name) or _look_up(known, promise.name, ("",) if promise.rooted else family.prefixes)
+        if promise.gain == "none" or promise.name in found or promise.name in without:
+            continue  # a name may have several rows, under conditions
+        theirs = row.get("names", {}).get(promise.name) or _look_up(
+            known, promise.name, ("",) if promise.rooted else family.prefixes
+        )
         if theirs is None or theirs in found.values():
             without.append(promise.name)
         else:

@@ -81,8 +81,7 @@ def view(checkpoint: Checkpoint, family: str | None) -> View:
     called = None if layout is None else layout.name
     if names is not None:
         actual, doubled = _renamed(checkpoint, names.ours)
-        stated = _declared(checkpoint)
-        there = {ours: theirs for ours, theirs in names.optional.items() if theirs in stated}
+        there = _optional(names, _declared(checkpoint))
         names = replace(names, config={**names.config, **there}) if there else names
         return View(actual, names, doubled, told.offset_unknown, called)
     if told.plain is None:
@@ -113,7 +112,7 @@ def _names(checkpoint: Checkpoint, table: Container | None, layout: Layout | Non
         return None
     stated = stated_architecture(checkpoint)
     if stated is not None and index().get(table.format, {}).get(stated) == family:
-        return of_architecture(table.format, stated)
+        return of_architecture(table.format, stated, checkpoint.tensors)
     usual = index().get("families", {}).get(table.format, {}).get(family)
     return table.families.get(family) if usual is None else of_architecture(table.format, usual)
 
@@ -153,9 +152,22 @@ def config(checkpoint: Checkpoint, family: str) -> Config | None:
     if names is None or not (names.config or names.optional):
         return None
     stated = _declared(checkpoint)
-    keys = {**names.optional, **names.config}
+    keys = {**_optional(names, stated), **names.config}
     found = {ours: _value(stated, theirs, names.less.get(ours)) for ours, theirs in keys.items() if theirs in stated}
-    return Config(found, checkpoint.files[0]) if found else None
+    for ours, (above, below) in names.quotients.items():
+        whole, part = stated.get(above), stated.get(below)
+        if type(whole) is int and type(part) is int and part > 0 and whole % part == 0:
+            found[ours] = whole // part
+    return Config({**names.fixed, **found}, checkpoint.files[0], spelt=keys) if found else None
+
+
+def _optional(names: Names, stated: Mapping[str, Any]) -> dict[str, str]:
+    """The keys that this file states of those that it may; a 0 stands for a part that the model has not."""
+    keys = {ours: theirs for ours, theirs in names.optional.items() if stated.get(theirs, 0) != 0}
+    for ours, (above, below) in names.quotients.items():
+        if above in stated and below in stated:
+            keys[ours] = f"{above} / {below}"
+    return keys | dict.fromkeys(names.fixed, "the architecture")
 
 
 def _value(stated: Mapping[str, Any], key: str, less: str | None) -> object:

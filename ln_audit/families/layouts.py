@@ -62,7 +62,6 @@ def translated(checkpoint: Checkpoint, family: str, config: Config | None) -> Co
     names = None if found is None else found.families.get(family)
     if config is None or names is None or not names.config:
         return config
-    added = {
-        ours: config.get(theirs) for ours, theirs in names.config.items() if config.has(theirs) and not config.has(ours)
-    }
-    return Config({**config.data, **added}, config.where, config.repeated) if added else config
+    spelt = {ours: theirs for ours, theirs in names.config.items() if config.has(theirs) and not config.has(ours)}
+    added = {ours: config.get(theirs) for ours, theirs in spelt.items()}
+    return Config({**config.data, **added}, config.where, config.repeated, spelt) if added else config

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ln_audit.families.renaming import Patterns, Renaming
 
 if TYPE_CHECKING:
+    from collections.abc import Container as Holding
     from collections.abc import Iterator, Mapping, Sequence
 
 DATA = Path(__file__).with_name("data") / "names"
@@ -30,7 +31,8 @@ class Names:
     """One family's names in a container.
 
     `config` maps config.json's keys to those that this container states, or its loaders insist on; `optional` to those that it
-    may state. `less` names a key whose value is taken off another's (GGUF counts next-token blocks as layers). `without` lists
+    may state. `less` names a key whose value is taken off another's (GGUF counts next-token blocks as layers); `quotients` names
+    two keys whose quotient a config's key is. `fixed` holds what is so in every such file. `without` lists
     norms of the family that this container keeps in another form, or not at all. `epsilon` is where it writes the epsilon of a
     family that has no config key for it.
     """
@@ -40,6 +42,8 @@ class Names:
     config: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, str] = field(default_factory=dict)
     less: Mapping[str, str] = field(default_factory=dict)
+    quotients: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
     weight_offset: float | None = None  # where the container stores another convention than the Hub's files
     without: tuple[str, ...] = ()
     epsilon: str | None = None
@@ -123,13 +127,21 @@ def container(format_: str) -> Container | None:
     )
 
 
-@lru_cache(maxsize=16)
-def of_architecture(format_: str, architecture: str) -> Names | None:
-    """The names of one architecture of a format, None where we know none. Its keys carry the architecture in front."""
+def of_architecture(format_: str, architecture: str, tensors: Holding[str] = ()) -> Names | None:
+    """The names of one architecture of a format, None where we know none. Its keys carry the architecture in front.
+
+    Some have variants, told by a tensor that the others lack.
+    """
     if architecture not in index().get(format_, _NOTHING):
         return None
-    rows = tomllib.loads((DATA / format_ / f"{architecture}.toml").read_text(encoding="utf-8"))
-    return names(rows, f"{architecture}.")
+    variants = index().get("variants", _NOTHING).get(format_, _NOTHING).get(architecture, ())
+    return _of_file(format_, next((file for there, file in variants if there in tensors), architecture))
+
+
+@lru_cache(maxsize=16)
+def _of_file(format_: str, file: str) -> Names:
+    rows = tomllib.loads((DATA / format_ / f"{file}.toml").read_text(encoding="utf-8"))
+    return names(rows, f"{rows['architecture']}.")
 
 
 @lru_cache(maxsize=8)
@@ -172,6 +184,8 @@ def names(rows: Mapping[str, Any], front: str = "") -> Names:
         keys["config"],
         keys["optional"],
         keys["less"],
+        {key: (f"{front}{above}", f"{front}{below}") for key, (above, below) in rows.get("quotients", {}).items()},
+        rows.get("fixed", {}),
         rows.get("weight_offset"),
         tuple(rows.get("without", ())),
         None if epsilon is None else f"{front}{epsilon}",

@@ -37,7 +37,7 @@ def test_gguf_is_recognised_by_its_architecture_and_gives_the_familys_norms():
         ("blk.0.ffn_norm", "h.0.ln_2", "blk.0.ffn_norm.weight", "blk.0.ffn_norm.bias", 8),
         ("output_norm", "ln_f", "output_norm.weight", "output_norm.bias", 8),
     ]
-    assert norms[-1].eps_source == "model.x: layer_norm_epsilon"
+    assert norms[-1].eps_source == "model.x: gpt2.attention.layer_norm_epsilon"
 
 
 def test_a_missing_norm_is_named_as_the_container_would_name_it():

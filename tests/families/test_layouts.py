@@ -84,6 +84,7 @@ def test_metas_release_gives_llamas_norms():
     assert told is not None
     assert (told.get("rms_norm_eps"), told.get("num_hidden_layers"), told.get("dim")) == (1e-5, 1, 8)
     norms = promised(load("llama"), told, made, Demand())
+    assert (norms[-1].eps_source, norms[-1].width_source) == ("params.json: norm_eps", "params.json: dim")
     assert [(n.name, n.promised, n.gain, n.width, n.eps) for n in norms] == [
         ("layers.0.attention_norm", "layers.0.input_layernorm", "layers.0.attention_norm.weight", 8, 1e-5),
         ("layers.0.ffn_norm", "layers.0.post_attention_layernorm", "layers.0.ffn_norm.weight", 8, 1e-5),

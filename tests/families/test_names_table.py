@@ -4,7 +4,6 @@ import tomllib
 
 import pytest
 
-from ln_audit.families import names_table
 from ln_audit.families.names_table import DATA, container, index, layout, names, of_architecture, plain
 from ln_audit.families.recognise import index as families
 from ln_audit.families.recognise import load
@@ -91,13 +90,28 @@ def test_a_layouts_names_are_names_of_its_families(name):
 
 
 def test_the_index_lists_what_lies_there():
-    assert sorted(path.stem for path in (DATA / "gguf").glob("*.toml")) == ARCHITECTURES
+    variants = {file: architecture for architecture, rows in index()["variants"]["gguf"].items() for _, file in rows}
+    assert sorted([*ARCHITECTURES, *variants]) == sorted(path.stem for path in (DATA / "gguf").glob("*.toml"))
     assert sorted(index()["layouts"]) == LAYOUTS
-    for architecture, family in index()["gguf"].items():
-        rows = tomllib.loads((DATA / "gguf" / f"{architecture}.toml").read_text(encoding="utf-8"))
-        assert (rows["architecture"], rows["family"]) == (architecture, family)
-        assert family in families()["families"]
-    assert names_table.index()["families"]["gguf"]["llama"] == "llama"
+    for file in (*ARCHITECTURES, *variants):
+        rows = tomllib.loads((DATA / "gguf" / f"{file}.toml").read_text(encoding="utf-8"))
+        architecture = variants.get(file, file)
+        assert (rows["architecture"], rows["family"]) == (architecture, index()["gguf"][architecture])
+        assert rows["family"] in families()["families"]
+    assert index()["families"]["gguf"]["llama"] == "llama"
+
+
+def test_a_variant_of_an_architecture_is_told_by_a_tensor_that_only_it_has():
+    one = of_architecture("gguf", "falcon", {"blk.0.attn_norm.weight"})
+    two = of_architecture("gguf", "falcon", {"blk.0.attn_norm.weight", "blk.0.attn_norm_2.weight"})
+    assert one is not None
+    assert two is not None
+    assert (one.ours("blk.3.attn_norm.bias"), two.ours("blk.3.attn_norm.bias")) == (
+        "h.3.input_layernorm.bias",
+        "h.3.ln_mlp.bias",
+    )
+    assert two.ours("blk.3.attn_norm_2.bias") == "h.3.ln_attn.bias"
+    assert one.config == two.config
 
 
 @pytest.mark.parametrize("name", families()["families"])
