@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ln_audit import account, agreement, checks, policy, twin
+from ln_audit import account, agreement, checks, policy, twin, waivers
 from ln_audit.checks.subject import Subject
 from ln_audit.errors import AuditError, LnAuditError
 from ln_audit.examination import opened, read, with_values
 from ln_audit.families import known
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
+from ln_audit.lock import reading as lockfile
 from ln_audit.printable import without_secrets
 from ln_audit.report import Failure, Report, SourceReport
 from ln_audit.sources import SOURCES
@@ -29,19 +30,27 @@ def audit(target: str, demand: Demand) -> tuple[Report, ...]:
     incomplete. Raises `UsageError` when the call itself is wrong.
     """
     require = policy.required(demand.require)
+    demand = with_lock(demand)
     source: Source | None = None
     try:
         against = None if demand.against is None else twin.examined(demand.against, demand)
         source = opened(target, demand)
         first, *others = find_artifacts(source)
-        reports = [_examine(source, _steps(source, first, demand, against), demand, require)]
+        reports = [_examine(source, steps(source, first, demand, against), demand, require)]
         for artifact in others:
             anew = opened(target, demand)  # each report counts its own bytes
-            reports.append(_examine(anew, _steps(anew, artifact, demand, against), demand, require))
+            reports.append(_examine(anew, steps(anew, artifact, demand, against), demand, require))
         return tuple(reports)
     except AuditError as error:
-        told = _unopened(target) if source is None else account.source_report(source)
+        told = unopened(target) if source is None else account.source_report(source)
         return (Report(told, error=failure(error)),)
+
+
+def with_lock(demand: Demand) -> Demand:
+    """The demand with what its lockfile holds, read once. Raises `UsageError`."""
+    if demand.lock is None or demand.locked is not None:
+        return demand
+    return replace(demand, locked=lockfile.read(demand.lock))
 
 
 def audit_recording(path: str, demand: Demand) -> Report:
@@ -55,23 +64,36 @@ def audit_recording(path: str, demand: Demand) -> Report:
         source = opened(path, demand)
         return _examine(source, _carried_steps(source, path, demand), demand, require)
     except AuditError as error:
-        told = _unopened(path) if source is None else account.source_report(source)
+        told = unopened(path) if source is None else account.source_report(source)
         return Report(told, error=failure(error))
 
 
 def _examine(source: Source, steps: Iterator[Subject], demand: Demand, require: frozenset[str]) -> Report:
     """One artifact; where a step fails, what the steps before it found out is still judged."""
+    subject, error = followed(steps)
+    return judged(source, subject, error, demand, require)
+
+
+def followed(steps: Iterator[Subject]) -> tuple[Subject | None, Failure | None]:
+    """The last subject that was reached, and why there was no further one."""
     subject: Subject | None = None
-    error: Failure | None = None
     try:
         for reached in steps:
             subject = reached
     except AuditError as problem:
-        error = failure(problem)
+        return subject, failure(problem)
+    return subject, None
+
+
+def judged(
+    source: Source, subject: Subject | None, error: Failure | None, demand: Demand, require: frozenset[str]
+) -> Report:
+    """The report on what was found out."""
     told = account.source_report(source)
     if subject is None:
         return Report(told, error=error)
     norms = account.norm_reports(subject)
+    found = waivers.applied(checks.run(subject), subject)
     return Report(
         told,
         account.checkpoint_report(subject.checkpoint),
@@ -79,14 +101,14 @@ def _examine(source: Source, steps: Iterator[Subject], demand: Demand, require: 
         norms,
         account.parameters(subject, norms),
         subject.comparisons,
-        policy.apply(checks.run(subject), require, strict=demand.strict),
-        tuple(account.not_checked(subject, source)),
+        policy.apply(found, require, strict=demand.strict),
+        (*account.not_checked(subject, source), *waivers.unused(found, subject)),
         error,
         twin.report(subject),
     )
 
 
-def _steps(source: Source, artifact: Artifact, demand: Demand, against: twin.Examined | None) -> Iterator[Subject]:
+def steps(source: Source, artifact: Artifact, demand: Demand, against: twin.Examined | None) -> Iterator[Subject]:
     """The same subject, ever more complete: as `read` leaves it, held to its source, then with what each recording shows."""
     for subject in read(source, artifact, demand):
         yield subject
@@ -133,7 +155,7 @@ def _with_claims(subject: Subject, pair: agreement.Pair) -> Subject:
     return replace(subject, claims=(*subject.claims, *agreement.claims(pair)))
 
 
-def _unopened(target: str) -> SourceReport:
+def unopened(target: str) -> SourceReport:
     """What is known of a target that could not even be opened: which kind of source it was taken for."""
     kinds: tuple[SourceKind, ...] = ("sample", "local", "http", "hub")
     kind: SourceKind = next(

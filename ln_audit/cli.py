@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -138,6 +139,40 @@ def report(
     from ln_audit.reports import parameters
 
     raise typer.Exit(writer.write(audit(target, demand), demand.policy, text=parameters.render))
+
+
+@app.command(cls=Plain)
+def lock(
+    target: opt.Locked,
+    file: opt.NewLock = None,
+    config: opt.Config = None,
+    family: opt.Family = None,
+    revision: opt.Revision = None,
+    values: opt.Values = None,
+    offline: opt.Offline = False,
+    full: opt.Full = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Write down what its norms are, for `verify --lock` to hold artifacts to. Only what passes is locked."""
+    demand = Demand(
+        config=config, family=family, revision=revision, values=opt.values(values) or "all", offline=offline, full=full,
+        progress=output.on_terminal(sys.stderr) and not quiet,
+    )  # fmt: skip
+    demand = opt.check(demand, [target])
+    from ln_audit.lock.writing import text
+    from ln_audit.locking import DEFAULT_FILE, former, made, told
+
+    path = DEFAULT_FILE if file is None else file
+    before = None if path == "-" else former(path)
+    locking = made(target, demand)
+    if locking.lock is None:
+        raise typer.Exit(output.not_locked(locking.report, path, demand.policy))
+    if path == "-":
+        output.emit(text(locking.lock))
+        return
+    output.write_file(Path(path), text(locking.lock))
+    if not quiet:
+        output.emit(told(locking, locking.lock, path, before))
 
 
 @app.command(cls=Plain)

@@ -7,17 +7,41 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import date
 
     from ln_audit.families.schema import Family
+    from ln_audit.lock.schema import Lock
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A finding that people have looked at and accept until a day: the rule's id, whose norm, and why.
+
+    `norm` is a norm's name, as the family or the container has it, over `{layer}` for any number, or a finding's subject.
+    """
+
+    rule: str
+    norm: str
+    reason: str
+    until: date  # the last day on which it counts
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The policy file that was read: where, its SHA-256, and the families of one's own that it describes."""
+    """The policy file that was read: where, its SHA-256, the families of one's own that it describes, and its waivers.
+
+    `read_on` is the day it was read on: what a waiver's last day is compared with.
+    """
 
     path: str
     sha256: str
     families: Mapping[str, Family] = field(default_factory=dict)
+    waivers: tuple[Waiver, ...] = ()
+    read_on: date | None = None
+
+    def expired(self, waiver: Waiver) -> bool:
+        """Whether a waiver's last day is over."""
+        return self.read_on is not None and waiver.until < self.read_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +70,7 @@ class Demand:
     against: str | None = None
     expect: Literal["same", "derived"] = "same"  # of the values of --against
     lock: str | None = None
+    locked: Lock | None = None  # what that file holds, read once before anything is opened
     require: tuple[str, ...] = ()
     strict: bool = False
     policy: Policy | None = None

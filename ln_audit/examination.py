@@ -15,6 +15,7 @@ from ln_audit.families.reading import readings
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.formats.config import read_config
 from ln_audit.formats.dtypes import readable
+from ln_audit.lock import file_hashes
 from ln_audit.sources import open_source
 from ln_audit.sources.settings import Settings
 
@@ -52,7 +53,10 @@ def read(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subject
     yield subject
     held = demand.against is not None or demand.lock is not None  # all norms are held to something
     for_all = demand.values == "all" or (demand.values is None and (held or source.kind in ("local", "sample")))
-    yield with_values(subject, subject.norms if for_all else subject.final())
+    subject = with_values(subject, subject.norms if for_all else subject.final())
+    if demand.locked is not None:
+        subject = replace(subject, hashes=file_hashes.known(source, checkpoint.files, full=demand.full))
+    yield subject
 
 
 def _identified(subject: Subject) -> Subject:

@@ -22,6 +22,7 @@ _TARGET = "sample, gpt2, org/name, org/name@revision, hf://org/name, https://hos
 
 Targets = Annotated[Optional[list[str]], typer.Argument(help=f"What to verify: {_TARGET}", show_default=False)]
 Target = Annotated[str, typer.Argument(help=f"What to report: {_TARGET}", show_default=False)]
+Locked = Annotated[str, typer.Argument(help=f"What to lock: {_TARGET}", show_default=False)]
 MaybeTarget = Annotated[Optional[str], typer.Argument(help=f"The model that it was recorded from: {_TARGET}")]
 Recorded = Annotated[str, typer.Argument(help=f"What to run: {_TARGET}", show_default=False)]
 RecordingFile = Annotated[str, typer.Argument(help="A recording (safetensors).", show_default=False)]
@@ -68,7 +69,7 @@ Against = Annotated[
 Expect = Annotated[
     Text, _option("--expect", "With --against: same (default), or derived: trained further.", "same|derived", _HELD)
 ]
-Lock = Annotated[Text, typer.Option("--lock", hidden=True)]
+Lock = Annotated[Text, _option("--lock", "The lockfile that its norms must be those of.", "FILE", _HELD)]
 Values = Annotated[
     Text,
     _option(
@@ -107,6 +108,16 @@ NoColor = Annotated[bool, _option("--no-color", "No colour (NO_COLOR does the sa
 _MADE, _LOADED = "What is run and recorded", "How it is loaded"
 NewRecording = Annotated[
     Text, typer.Option("-o", "--output", help="The recording to write.", metavar="FILE", show_default=False)
+]
+NewLock = Annotated[
+    Text,
+    typer.Option(
+        "-o",
+        "--output",
+        help="The lockfile to write; - for standard output.",
+        metavar="FILE",
+        show_default="ln-audit.lock",
+    ),
 ]
 RunText = Annotated[Text, _option("--text", "Run it on this text, through its own tokenizer.", "TEXT", _MADE)]
 RunTokens = Annotated[Text, _option("--tokens", "Run it on token ids: a .npy file, or numbers as text.", "FILE", _MADE)]
@@ -237,11 +248,13 @@ def check(demand: Demand, targets: Sequence[str]) -> Demand:
     Raises `UsageError` for a call that contradicts itself, before anything is opened.
     """
     from ln_audit import policy
+    from ln_audit.lock.reading import read
 
     policy.required(demand.require)
     _check_values(demand)
     _check_targets(demand, targets)
-    return replace(demand, policy=policy.read("."))
+    locked = None if demand.lock is None else read(demand.lock)
+    return replace(demand, policy=policy.read("."), locked=locked)
 
 
 def _check_values(demand: Demand) -> None:
@@ -266,6 +279,7 @@ def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
     if not targets and (not demand.recordings or demand.before is not None):
         raise UsageError("targets: expected a target, or a recording that carries its own norm, found neither alone")
     carried = {"--family": demand.family, "--config": demand.config, "--full": demand.full, "--norm": demand.norm}
+    carried["--lock"] = demand.lock
     unused = [option for option, value in carried.items() if value and not targets]
     if unused:
         raise UsageError(f"{unused[0]}: expected a target that it applies to, found none")
@@ -284,5 +298,5 @@ def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
 def help_for(arguments: Sequence[str]) -> str:
     """The help that belongs to a call: `ln-audit verify --help`."""
     command = next((word for word in arguments if not word.startswith("-")), None)
-    known = ("verify", "report", "explain", "trace", "record")
+    known = ("verify", "report", "explain", "trace", "record", "lock")
     return f"ln-audit {command} --help" if command in known else "ln-audit --help"

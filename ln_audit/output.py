@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from ln_audit import reports
 from ln_audit.errors import LnAuditError, SourceError, UsageError
+from ln_audit.printable import one_line
 from ln_audit.report import Failure, Report
 from ln_audit.reports.document import Run, exit_code
 
@@ -57,7 +58,7 @@ class Writer:
         """Write the reports and return the exit code. Raises `UsageError` for a file that cannot be written."""
         run = Run(tuple(found), exit_code(found), policy=policy)
         for report_format, path in self.files:
-            _write_file(path, report_format.render(run))
+            write_file(path, report_format.render(run))
         if self.shown.NAME != "text":
             emit(self.shown.render(run))
         else:
@@ -97,7 +98,7 @@ def _write_all(stream: TextIO, text: str) -> None:
     raw.flush()
 
 
-def _write_file(path: Path, content: str) -> None:
+def write_file(path: Path, content: str) -> None:
     """Whole or not at all: a reader never sees half a report under the final name.
 
     What exists and is no ordinary file (a device, a pipe) is written to, never replaced; a link keeps its place.
@@ -119,6 +120,19 @@ def _write_file(path: Path, content: str) -> None:
                 draft.unlink(missing_ok=True)
         told = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"--output {path}: expected a file that can be written, found: {told}") from error
+
+
+def not_locked(report: Report, path: str, policy: Policy | None) -> int:
+    """The report on a target that did not pass, and that there is no lock; the exit code is its verdict's."""
+    from ln_audit.reports import text as plain_text
+
+    told = plain_text.render(Run((report,), int(report.verdict), policy=policy))
+    if path == "-":  # a reader waits for a lock there, and a report is none
+        complain(told)
+    else:
+        emit(told)
+    complain(f"ln-audit: {one_line(path)}: not written: only what passes is locked, found {report.verdict.word}\n")
+    return int(report.verdict)
 
 
 def on_terminal(stream: TextIO | None) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ln_audit import checks
+from ln_audit import checks, waivers
 from ln_audit.demand import Policy
 from ln_audit.errors import FamilyError, UsageError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from ln_audit.report import Finding
 
+_KEYS = {"family", "waiver"}
 _LARGEST = 10_000_000  # bytes of a policy; one of a company with a thousand families would have a third of that
 
 
@@ -28,14 +30,17 @@ def required(names: Iterable[str]) -> frozenset[str]:
 
 
 def apply(findings: Iterable[Finding], require: frozenset[str], *, strict: bool) -> tuple[Finding, ...]:
-    """The findings under the policy: a skip of a required rule becomes required, with `strict` a warning fails."""
+    """The findings under the policy: a skip of a required rule becomes required, with `strict` a warning fails.
+
+    A warning that a waiver accepts does not.
+    """
     return tuple(_held(finding, require, strict=strict) for finding in findings)
 
 
 def _held(finding: Finding, require: frozenset[str], *, strict: bool) -> Finding:
     if finding.status == "skip" and finding.rule in require:
         return replace(finding, required=True)
-    if finding.status == "warn" and strict:
+    if finding.status == "warn" and strict and not waivers.waived(finding):
         return replace(
             finding, status="fail", reason=f"{finding.reason}; a warning, failed by --strict".removeprefix("; ")
         )
@@ -45,7 +50,7 @@ def _held(finding: Finding, require: frozenset[str], *, strict: bool) -> Finding
 def read(folder: str) -> Policy | None:
     """The policy of the working directory: ln-audit.toml, else [tool.ln-audit] of pyproject.toml; None where there is none.
 
-    This version takes families of one's own from it and nothing else. Raises `UsageError` for every other key: to ignore one
+    This version takes families of one's own and waivers from it and nothing else. Raises `UsageError` for every other key: to ignore one
     would weaken a gate.
     """
     own = os.path.join(folder, "ln-audit.toml")  # noqa: PTH118 - a folder that is gone has no Path
@@ -66,10 +71,10 @@ def read(folder: str) -> Policy | None:
 def _policy(where: str, data: bytes, table: object) -> Policy:
     from ln_audit.families.table import build
 
-    if not isinstance(table, dict) or set(table) - {"family"}:
-        found = repr(min(set(table) - {"family"})) if isinstance(table, dict) else repr(table)
-        hint = "this version reads families from a policy and nothing else: use --require and --strict"
-        raise UsageError(f"{where}: expected only [family.NAME], found {found}", hint=hint)
+    if not isinstance(table, dict) or set(table) - _KEYS:
+        found = repr(min(set(table) - _KEYS)) if isinstance(table, dict) else repr(table)
+        hint = "this version reads families and waivers from a policy and nothing else: use --require and --strict"
+        raise UsageError(f"{where}: expected only [family.NAME] and [[waiver]], found {found}", hint=hint)
     families = {}
     rows = table.get("family", {})
     for name, row in rows.items() if isinstance(rows, dict) else [("", rows)]:
@@ -80,7 +85,9 @@ def _policy(where: str, data: bytes, table: object) -> Policy:
             families[name] = build({"name": name, **row}, told)
         except FamilyError as error:
             raise UsageError(error.message) from error
-    return Policy(where.partition(":")[0], hashlib.sha256(data).hexdigest(), families)
+    accepted = waivers.read(table.get("waiver", []), f"{where}: waiver")
+    today = datetime.now().astimezone().date()
+    return Policy(where.partition(":")[0], hashlib.sha256(data).hexdigest(), families, accepted, today)
 
 
 def _bytes(path: str, name: str) -> bytes:

@@ -26,13 +26,14 @@ LAYERS = [
     {"diagnosis"},
     {"resolving_power"},
     {"against"},
+    {"lock"},
     {"checks", "testing"},
-    {"already_normed", "recorded_weights", "agreement", "candidates", "policy", "account"},
+    {"already_normed", "recorded_weights", "agreement", "candidates", "policy", "waivers", "account"},
     {"examination"},
     {"twin"},
     {"audit"},
     {"trace", "trace_text", "worked_token", "reports", "record"},
-    {"tracing"},
+    {"tracing", "locking"},
     {"explain", "catalogue", "output", "options"},
     {"cli"},
     {"__main__"},
@@ -120,8 +121,9 @@ RULES = {
     "LN001": "missing-norm", "LN002": "wrong-shape", "LN003": "unexpected-norm", "LN004": "wrong-name",
     "LN005": "parameter-count", "LN006": "shard-index", "LN007": "stored-dtype", "LN008": "wrong-epsilon",
     "LN009": "wrong-convention", "LN101": "not-finite", "LN102": "zero-gain", "LN103": "untrained",
+    "LN104": "lone-outlier", "LN105": "duplicate-norm", "LN106": "unusual-offset",
     "LN107": "known-values", "LN201": "off-reference", "LN202": "resolving-power", "LN203": "other-weights", "LN301": "differs-from-source",
-    "LN302": "lock-mismatch",
+    "LN302": "lock-mismatch", "LN303": "expired-waiver",
 }  # fmt: skip
 
 

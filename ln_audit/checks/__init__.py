@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from ln_audit.checks import (
     differs_from_source,
+    duplicate_norm,
+    expired_waiver,
     known_values,
     lock_mismatch,
+    lone_outlier,
     missing_norm,
     not_finite,
     off_reference,
@@ -18,6 +21,7 @@ from ln_audit.checks import (
     stored_dtype,
     unexpected_norm,
     untrained,
+    unusual_offset,
     wrong_convention,
     wrong_epsilon,
     wrong_name,
@@ -57,12 +61,16 @@ CHECKS: tuple[Check, ...] = (
     not_finite,
     zero_gain,
     untrained,
+    lone_outlier,
+    duplicate_norm,
+    unusual_offset,
     known_values,
     off_reference,
     resolving_power,
     other_weights,
     differs_from_source,
     lock_mismatch,
+    expired_waiver,
 )
 
 

@@ -57,6 +57,7 @@ class Subject:
     known: Known | None = None
     own_config: Config | None = None  # the artifact's own, where the caller gave another
     twin: Twin | None = None  # with --against
+    hashes: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of whole files, with --lock, where they are known
     candidates: tuple[str, ...] = ()  # what could be a norm, where the family is unknown
 
     def present(self) -> Iterator[tuple[Norm, str]]:

@@ -77,6 +77,7 @@ def _unwritten_offset(subject: Subject) -> Iterator[Finding]:
     if subject.demand.offset is not None or not any(each.spelling.view.offset_unknown for each in subject.readings):
         return
     decided = {comparison.norm for comparison in subject.comparisons if comparison.status == "pass"}
+    decided |= _by_lock(subject)
     doubted = [norm for norm in subject.norms if norm.weight_offset and norm.name not in decided]
     finals = [norm for norm in doubted if norm in subject.final()]
     for norm in finals if finals or decided else doubted[:1]:
@@ -86,9 +87,18 @@ def _unwritten_offset(subject: Subject) -> Iterator[Finding]:
         told = (
             f"nothing in {subject.checkpoint.files[0]} says whether converting added {norm.weight_offset:g} to {norm.gain}: "
             f"its gain is either what is stored{mean}, or that + {norm.weight_offset:g}{other}; "
-            "a recording decides, or --offset"
+            "a recording decides, a lock, or --offset"
         )
         yield RULE.skipped(norm.name, told, required=True)
+
+
+def _by_lock(subject: Subject) -> set[str]:
+    """The norms whose gain is as locked by one of the two readings."""
+    if subject.demand.locked is None:
+        return set()
+    from ln_audit.lock.holding import decided
+
+    return decided(subject)
 
 
 def _held(subject: Subject) -> Sequence[Promise]:

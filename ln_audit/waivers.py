@@ -1,0 +1,120 @@
+"""Waivers of a policy: findings that people have looked at and accept until a day. Nothing of them is hidden."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from ln_audit import checks
+from ln_audit.checks import expired_waiver
+from ln_audit.demand import Waiver
+from ln_audit.errors import UsageError
+from ln_audit.formats.shown import shown
+from ln_audit.printable import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ln_audit.checks.subject import Subject
+    from ln_audit.report import Finding
+
+_KEYS = ("rule", "norm", "reason", "until")
+_INDEX = re.compile(r"\\\{[a-z]+\\\}")  # `{layer}`, escaped
+_MARK = "waived_until"
+
+
+def read(rows: object, where: str) -> tuple[Waiver, ...]:
+    """The `[[waiver]]` tables of a policy. Raises `UsageError` that names the key, what was expected and what was found."""
+    if not isinstance(rows, list):
+        raise UsageError(f"{where}: expected [[waiver]] tables, found {shown(rows)}")
+    return tuple(_waiver(row, f"{where}[{at}]") for at, row in enumerate(rows))
+
+
+def _waiver(row: object, where: str) -> Waiver:
+    if not isinstance(row, dict):
+        raise UsageError(f"{where}: expected a table, found {shown(row)}")
+    if unknown := sorted(set(row) - set(_KEYS)):
+        raise UsageError(f"{where}: expected {', '.join(_KEYS)} and no other key, found {shown(unknown[0])}")
+    for key in _KEYS:
+        if key not in row:
+            raise UsageError(f"{where}.{key}: expected a value, found no such key", hint=_WHY[key])
+    for key in _KEYS[:3]:
+        if not isinstance(row[key], str) or not row[key].strip():
+            raise UsageError(f"{where}.{key}: expected a string, found {shown(row[key])}", hint=_WHY[key])
+    if not isinstance(row["until"], date) or isinstance(row["until"], datetime):
+        raise UsageError(f"{where}.until: expected a date, found {shown(row['until'])}", hint=_WHY["until"])
+    try:
+        rule = checks.find(row["rule"]).RULE
+    except UsageError as error:
+        raise UsageError(f"{where}.rule: {error.message}") from error
+    if rule is expired_waiver.RULE:
+        raise UsageError(f"{where}.rule: expected a rule that can be waived, found {shown(row['rule'])}")
+    return Waiver(rule.id, row["norm"], one_line(row["reason"].strip()), row["until"])
+
+
+_WHY = {
+    "rule": 'a waiver is for one rule: rule = "LN102"',
+    "norm": 'a waiver is for one norm, or one in every layer: norm = "h.{layer}.ln_1"',
+    "reason": "a waiver says why",
+    "until": "a waiver ends: until = 2027-01-31",
+}
+
+
+def applied(findings: Iterable[Finding], subject: Subject) -> tuple[Finding, ...]:
+    """The findings, those that a waiver accepts as warnings that say so. What was not decided is not touched."""
+    policy = subject.demand.policy
+    active = [] if policy is None else [waiver for waiver in policy.waivers if not policy.expired(waiver)]
+    if not active:
+        return tuple(findings)
+    return tuple(_accepted(finding, active, subject) for finding in findings)
+
+
+def waived(finding: Finding) -> bool:
+    """Whether a waiver accepts it."""
+    return _MARK in finding.evidence
+
+
+def unused(findings: Sequence[Finding], subject: Subject) -> Iterator[str]:
+    """What a reader should know of waivers that accepted nothing of this artifact."""
+    policy = subject.demand.policy
+    for waiver in () if policy is None else policy.waivers:
+        if policy is None or policy.expired(waiver):
+            continue
+        if not any(waived(finding) and _covers(waiver, finding, subject) for finding in findings):
+            yield f"{policy.path}: waiver of {waiver.rule} for {one_line(waiver.norm)}: nothing here to waive"
+
+
+def _accepted(finding: Finding, active: Sequence[Waiver], subject: Subject) -> Finding:
+    if finding.status not in ("fail", "warn"):
+        return finding
+    waiver = next((each for each in active if _covers(each, finding, subject)), None)
+    if waiver is None:
+        return finding
+    told = f"waived until {waiver.until}: {waiver.reason}"
+    evidence = {
+        "waived_from": finding.status,
+        _MARK: str(waiver.until),
+        "waived_because": waiver.reason,
+    }
+    reason = f"{told}; {finding.reason}".removesuffix("; ")
+    return replace(finding, status="warn", reason=reason, evidence={**finding.evidence, **evidence})
+
+
+def _covers(waiver: Waiver, finding: Finding, subject: Subject) -> bool:
+    """Whether the finding is of that rule and that norm."""
+    if waiver.rule != finding.rule:
+        return False
+    pattern = re.compile(_INDEX.sub(r"\\d+", re.escape(waiver.norm)))
+    return waiver.norm == finding.subject or any(map(pattern.fullmatch, _names(finding, subject)))
+
+
+def _names(finding: Finding, subject: Subject) -> Iterator[str]:
+    """What the finding is of: its subject, and the norm that this is, or is a tensor or a recording of."""
+    yield finding.subject
+    for norm in subject.norms:
+        own = (one_line(name) for name in (norm.name, *norm.tensors))
+        if finding.subject in own or finding.subject.startswith(f"{one_line(norm.name)} against "):
+            yield norm.name
+            yield norm.promised
