@@ -14,6 +14,7 @@ from ln_audit.against.explanation import Explanation
 from ln_audit.against.pairing import Pair, Pairing, pairing
 from ln_audit.against.registry import explained
 from ln_audit.against.side import Parameter, parameter
+from ln_audit.families.epsilon import KEYS as EPSILONS
 from ln_audit.formats.shown import number
 
 if TYPE_CHECKING:
@@ -44,11 +45,15 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """All of it. `stored_without`: of a file that does not say, whether its gains lack the family's offset."""
+    """All of it. `stored_without`: of a file that does not say, whether its gains lack the family's offset.
+
+    `written`: (key, the artifact's value, the source's) of every epsilon that the configs of an unknown family hold.
+    """
 
     pairing: Pairing
     judged: tuple[Judged, ...]
     stored_without: bool | None = None
+    written: tuple[tuple[str, object, object], ...] = ()
 
 
 def compare(artifact: Side, source: Side, expect: Expect) -> Compared:
@@ -58,7 +63,9 @@ def compare(artifact: Side, source: Side, expect: Expect) -> Compared:
     paired = pairing(artifact, source)
     both = twins(artifact, source, paired)
     judged = [_judged(pair, part, both, expect) for pair in paired.pairs for part in _parts(pair)]
-    return Compared(paired, tuple(judged), without)
+    keys = [key for key in EPSILONS if key in artifact.config or key in source.config] if paired.by_name else []
+    written = tuple((key, artifact.config.get(key), source.config.get(key)) for key in keys)
+    return Compared(paired, tuple(judged), without, written)
 
 
 def _parts(pair: Pair) -> Iterator[Part]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ln_audit.against.explanation import Explanation
-from ln_audit.formats.shown import number
 
 if TYPE_CHECKING:
     from ln_audit.against.difference import Difference
@@ -27,5 +26,6 @@ def explain(difference: Difference) -> Explanation | None:
     factor = float(ours[largest] / theirs[largest])
     if factor == 0 or not difference.fits(theirs * factor) or difference.fits(theirs):
         return None
-    short = number(float(np.float32(factor)))
-    return Explanation(NAME, "fail", f"the source's times {short} in every channel", "a scale was folded in: undo it")
+    return Explanation(
+        NAME, "fail", f"the source's times {factor:.6g} in every channel", "a scale was folded in: undo it"
+    )

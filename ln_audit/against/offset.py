@@ -26,14 +26,13 @@ def explain(difference: Difference) -> Explanation | None:
     if difference.part == "bias":
         why = "a constant was added to a bias"
     elif expected and constant == -expected:
-        why = f"the {expected:+g} was never applied"
+        why = f"the {expected:+g} between the two conventions was never applied"
     elif expected and constant == expected:
-        why = f"the {expected:+g} was applied twice"
+        why = f"the {expected:+g} between the two conventions was applied twice"
     elif ours and constant == -ours:
-        why = f"stored without the {ours:g} twice over"
+        why = f"the {ours:g} that the model adds itself was taken off twice"
     elif ours and constant == ours:
-        why = f"stored with the {ours:g} that the model adds itself: it is added twice"
+        why = f"stored with the {ours:g} that the model adds itself"
     else:
-        why = f"the gain should be stored as the source's {expected:+g}"
-    told = f"offset {constant:+g} in every element, expected stored values to be the source's {expected:+g}: {why}"
-    return Explanation(NAME, "fail", told, _REMEDY)
+        why = f"expected the source's {expected:+g}" if expected else "expected the source's own values"
+    return Explanation(NAME, "fail", f"offset {constant:+g} in every element: {why}", _REMEDY)

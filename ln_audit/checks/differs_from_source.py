@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ln_audit.formats.shown import float32, number
+from ln_audit.formats.shown import float32, number, shown
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         yield RULE.skipped(named, f"the source was not compared: {why}", required=True)
         return
     found = [*_norms(subject, twin), *_epsilons(twin), *_unpaired(subject, twin)]
+    found += _written(subject.checkpoint.files[0], twin)
     yield from found
     if not twin.compared.pairing.pairs:
         told = f"no norm of it could be paired with one of {named}: families or containers that are not known spell names their own way"
@@ -86,6 +87,16 @@ def _judge(parts: Sequence[Judged], subject: Subject, twin: Twin, others: str) -
     if unread is not None:
         return RULE.skipped(norm.name, f"nothing was compared: {unread.unread}", required=not unread.lost)
     return RULE.passed(norm.name, " and ".join(f"{each.part} {each.how}" for each in parts))
+
+
+def _written(file: str, twin: Twin) -> Iterator[Finding]:
+    """The epsilons that the configs of an unknown family write, whichever of them its norms use."""
+    for key, ours, theirs in twin.compared.written if twin.compared is not None else ():
+        if ours == theirs:
+            yield RULE.passed(f"{file}: {key}", f"{shown(ours)} on both sides")
+        else:
+            told = f"{file}: {key}: expected {shown(theirs)} as {twin.label} says, found {shown(ours)}"
+            yield RULE.failed(f"{file}: {key}", told, "the epsilon was not handed on")
 
 
 def _epsilons(twin: Twin) -> Iterator[Finding]:

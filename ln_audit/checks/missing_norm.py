@@ -39,7 +39,9 @@ def check(subject: Subject) -> Iterator[Finding]:
     elif not subject.norms or (subject.family is None and subject.candidates):
         table = suggested(subject.checkpoint, subject.config)
         evidence = {} if table is None or subject.candidates == () else {"table": table}
-        yield RULE.skipped(subject.checkpoint.files[0], _unknown(subject), required=True, **evidence)
+        yield RULE.skipped(
+            subject.checkpoint.files[0], _unknown(subject), required=not _paired_by_name(subject), **evidence
+        )
     for norm in subject.norms:
         yield from _judge(norm, subject)
 
@@ -82,6 +84,12 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
                 f"{file}: {name}: expected a {what}{width}, found no such tensor",
                 f"loaders silently re-initialise what is missing: save or convert again from the source{also}",
             )
+
+
+def _paired_by_name(subject: Subject) -> bool:
+    """Whether a source of the same container was given, whose norms have the very same names: LN301 judges them."""
+    compared = None if subject.twin is None else subject.twin.compared
+    return compared is not None and compared.pairing.by_name and bool(compared.pairing.pairs)
 
 
 def _without_parameters(norm: Norm, subject: Subject) -> Finding:

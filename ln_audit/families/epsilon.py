@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ln_audit.formats.config import Config
 
 # Where configs of any family keep epsilon; read only where the family is unknown and a graph says which norms there are.
-_KEYS = (
+KEYS = (
     "layer_norm_epsilon",
     "layer_norm_eps",
     "rms_norm_eps",
@@ -83,9 +83,9 @@ def _unwritten(promised: schema.Epsilon, sources: Sequence[Config], never: bool)
             if not found.has(key):
                 continue
             if found.get(key) is None and promised.null == "machine":
-                told = f"{found.where}: {key} is null: the machine epsilon of whatever dtype the input has"
+                told = f"{found.at(key)} is null: the machine epsilon of whatever dtype the input has"
                 return Epsilon(None, "machine", told)
-            told = f"{found.where}: {key}: expected a number, found {shown(found.get(key))}"
+            told = f"{found.at(key)}: expected a number, found {shown(found.get(key))}"
             return Epsilon(None, "wrong", told)
     if never:
         return Epsilon(promised.default, "code", f"fixed in the model's code, {sources[0].where} does not hold it")
@@ -94,7 +94,7 @@ def _unwritten(promised: schema.Epsilon, sources: Sequence[Config], never: bool)
 
 def _absent(config: Config, keys: Sequence[str]) -> str:
     """That the loader takes its default, and which other family's key stands there instead."""
-    other = next((key for key in _KEYS if config.has(key)), None)
+    other = next((key for key in KEYS if config.has(key)), None)
     if other is not None:
         return f"the loader's default, {config.where} has {other} and no {' or '.join(keys)}"
     return f"the loader's default, {config.where} has no {' or '.join(keys)}"
@@ -102,7 +102,7 @@ def _absent(config: Config, keys: Sequence[str]) -> str:
 
 def any_epsilon(config: Config | None) -> list[Place]:
     """Every epsilon that a config of whatever family writes."""
-    keys = _KEYS if config is not None else ()
+    keys = KEYS if config is not None else ()
     return [place for key in keys if config is not None and (place := _place(config, key)) is not None]
 
 
@@ -112,6 +112,6 @@ def _place(config: Config, key: str) -> Place | None:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
     try:
-        return Place(f"{config.where}: {key}", float(value))
+        return Place(config.at(key), float(value))
     except OverflowError:
-        return Place(f"{config.where}: {key}", inf)
+        return Place(config.at(key), inf)

@@ -72,18 +72,18 @@ def _written(size: Size, config: Config) -> Resolved | None:
         if not config.has(key) or (value is None and (size.product or size.default is not None)):
             continue
         if isinstance(value, (list, tuple)):
-            return Resolved(None, f"{config.where}: {key} is a list, one for each layer")
+            return Resolved(None, f"{config.at(key)} is a list, one for each layer")
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST:
             raise FamilyError(
-                f"{config.where}: {key}: expected a whole number from {least} to {_MOST:,}, found {shown(value)}"
+                f"{config.at(key)}: expected a whole number from {least} to {_MOST:,}, found {shown(value)}"
             )
         found.append((key, value))
     if not found:
         return None
     (key, value), (other, differing) = found[0], found[-1]
     if value != differing:  # which of the two counts depends on the loader
-        raise FamilyError(f"{config.where}: {other}: expected {value:,} as {key} says, found {differing:,}")
-    return Resolved(value, f"{config.where}: {key}")
+        raise FamilyError(f"{config.at(other)}: expected {value:,} as {key} says, found {differing:,}")
+    return Resolved(value, config.at(key))
 
 
 def _derived(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -25,11 +25,19 @@ MAX_DEPTH = 64  # the deepest known configs nest six levels
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A model's configuration, from the file `where`. Of the keys in `repeated` it has several: the last counts."""
+    """A model's configuration, from the file `where`. Of the keys in `repeated` it has several: the last counts.
+
+    `spelt` is what the file itself calls keys that it has under other names (GGUF's, params.json's).
+    """
 
     data: Mapping[str, object]
     where: str
     repeated: tuple[str, ...] = ()
+    spelt: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, key: str) -> str:
+        """The file and the key as the file spells it: the place that messages name."""
+        return f"{self.where}: {self.spelt.get(key, key)}"
 
     def has(self, key: str) -> bool:
         """Whether the key is there, be its value null."""

@@ -1,0 +1,72 @@
+"""The source of --against is opened once, read like any target, and its cost is told."""
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from ln_audit.audit import audit
+from ln_audit.demand import Demand
+from ln_audit.report import Verdict
+from tests.shared import ROOT
+
+GOOD = ROOT / "fixtures" / "good" / "gpt2-safetensors"
+
+
+def copied(folder, change=lambda tensors: tensors):
+    folder.mkdir()
+    save_file(change(load_file(GOOD / "model.safetensors")), folder / "model.safetensors")
+    (folder / "config.json").write_bytes((GOOD / "config.json").read_bytes())
+    return str(folder)
+
+
+def test_a_copy_passes_and_both_sides_costs_are_told(tmp_path):
+    (report,) = audit(copied(tmp_path / "copy"), Demand(against=str(GOOD)))
+    assert report.verdict is Verdict.PASS
+    assert report.against is not None
+    assert (report.against.family, report.against.pairs) == ("gpt2", len(report.norms))
+    assert report.against.source.bytes_read > 0
+    assert {f.status for f in report.findings if f.rule == "LN301"} == {"pass"}
+
+
+def test_a_changed_norm_fails_with_its_cause(tmp_path):
+    name = "transformer.ln_f.weight"
+    changed = copied(tmp_path / "changed", lambda tensors: tensors | {name: tensors[name] + np.float32(1)})
+    (report,) = audit(changed, Demand(against=str(GOOD)))
+    assert report.verdict is Verdict.FAIL
+    (finding,) = [f for f in report.findings if f.rule == "LN301" and f.status == "fail"]
+    assert "offset +1 in every element" in finding.message
+
+
+def test_a_source_that_cannot_be_read_closes_the_gate(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (report,) = audit(copied(tmp_path / "copy"), Demand(against=str(empty)))
+    assert report.verdict is Verdict.INCOMPLETE
+    (finding,) = [f for f in report.findings if f.rule == "LN301"]
+    assert finding.required
+    assert "the source was not compared: " in finding.reason
+    (report,) = audit(copied(tmp_path / "other"), Demand(against=str(tmp_path / "nowhere")))
+    assert report.verdict is Verdict.INCOMPLETE
+
+
+def test_a_source_of_several_models_must_be_named(tmp_path):
+    several = tmp_path / "several"
+    several.mkdir()
+    for name in ("a-Q4_K_M.gguf", "a-Q8_0.gguf"):
+        (several / name).write_bytes(b"GGUF")
+    (report,) = audit(copied(tmp_path / "copy"), Demand(against=str(several)))
+    assert report.verdict is Verdict.INCOMPLETE
+
+
+def test_an_unknown_family_is_paired_by_name(tmp_path):
+    for name, gain in (("a", 1.0), ("b", 1.0), ("c", 1.5)):
+        (tmp_path / name).mkdir()
+        save_file(
+            {"core.norm.weight": np.full(4, gain, np.float32) * np.arange(1, 5, dtype=np.float32)},
+            tmp_path / name / "model.safetensors",
+        )
+        (tmp_path / name / "config.json").write_text('{"model_type": "acme", "hidden_size": 4, "norm_eps": 1e-5}')
+    (same,) = audit(str(tmp_path / "b"), Demand(against=str(tmp_path / "a")))
+    (other,) = audit(str(tmp_path / "c"), Demand(against=str(tmp_path / "a")))
+    assert [f.status for f in same.findings if f.rule == "LN301"] == ["pass", "pass"]
+    assert same.verdict is Verdict.PASS
+    assert other.verdict is Verdict.FAIL
