@@ -104,7 +104,8 @@ def _parameters(values: Mapping[str, Stored], norm: Norm) -> NormParameters | No
     found = {name: array(values[name]).reshape(-1) for name in norm.tensors if name in values}  # [1, 1, d] in graphs
     gain = None if norm.gain is None else found[norm.gain]
     bias = None if norm.bias is None else found.get(norm.bias)
-    return NormParameters(norm.kind, gain, bias, norm.eps, norm.weight_offset, norm.chain)
+    chain = None if norm.chain == "other" else norm.chain  # each is tried
+    return NormParameters(norm.kind, gain, bias, norm.eps, norm.weight_offset, chain)
 
 
 def _unread(subject: Subject, norms: list[Norm]) -> Mapping[str, Stored]:

@@ -21,7 +21,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "gain": ("required", "none"),
     "bias": ("required", "optional", "none"),
     "kind": KINDS,
-    "chain": (None, "once", "before_gain"),  # as `numerics.cells.CHAINS`; not imported, tables need no numpy
+    "chain": (None, "once", "before_gain", "other"),  # as `numerics.cells.CHAINS`; not imported, tables need no numpy
 }
 _INDEX = re.compile(r"\{([a-z]+)\}")
 
