@@ -149,3 +149,27 @@ def test_a_recording_of_a_norm_that_the_target_does_not_have():
     (given,) = agreement.given(made, None)
     with pytest.raises(RecordingError, match="expected a norm of the target, found 'transformer.ln_f'"):
         list(agreement.pairs(given, made))
+
+
+@pytest.mark.parametrize(("chain", "status"), [("other", "skip"), ("once", "fail")])
+def test_a_rounding_that_is_none_of_the_known_ones_is_cannot_tell_only_where_the_family_says_so(
+    tmp_path, chain, status
+):
+    import ml_dtypes
+    from safetensors.numpy import save_file
+
+    def narrow(values):
+        return values.astype(ml_dtypes.bfloat16).astype(np.float32)
+
+    rng = np.random.default_rng(5)
+    gain, x = narrow(rng.uniform(0.5, 1.5, 64)), narrow(rng.normal(size=(40, 64)) * 3)
+    factor = narrow(1 / np.sqrt((x.astype(np.float64) ** 2).mean(-1, keepdims=True) + 1e-5))
+    save_file(
+        {"before": x, "after": narrow(x * factor * gain)}, tmp_path / "run.safetensors", {"output_dtype": "bfloat16"}
+    )
+    of = norm(kind="rms_norm", bias=None, width=64, chain=chain)
+    made = subject({"ln_f.weight": gain}, of, demand=Demand(recordings=(str(tmp_path / "run.safetensors"),)))
+    (given,) = agreement.given(made, None)
+    (found,) = (agreement.compare(each, made) for each in agreement.pairs(given, made))
+    assert found.status == status
+    assert ("cannot be judged to the last bit" in found.message) is (status == "skip")
