@@ -55,7 +55,6 @@ OPTIONAL = {
 }
 # Keys that the converters write only multiplied by another.
 QUOTIENTS = {
-    "mamba_expand": ("ssm.inner_size", "embedding_length"),
     "linear_value_head_dim": ("ssm.inner_size", "ssm.time_step_rank"),
 }
 FRONTS = ("model.", "backbone.", "transformer.")
