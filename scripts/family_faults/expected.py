@@ -11,11 +11,27 @@ if TYPE_CHECKING:
     from ln_audit.report import Finding, Report
 
 Way = Literal["fails by", "warns by", "cannot be seen without the source", "passes"]
-# What became of one fault in one audit, the best first. The last three are what must not be.
-OUTCOMES = ("passes", "named", "warned", "cannot tell", "not seen", "other cause", "false alarm", "missed")
-BAD = ("other cause", "false alarm", "missed")
+# What became of one fault in one audit, the best first. The last two are what must not be.
+OUTCOMES = (
+    "passes",
+    "named",
+    "warned",
+    "cannot tell",
+    "not seen",
+    "unexplained",
+    "other cause",
+    "false alarm",
+    "missed",
+)
+BAD = ("false alarm", "missed")
 # What a comparison is when it says itself that rounding can have done this, and it may be a fault all the same.
-_UNDECIDED = {("skip", "unexplained"), ("skip", "before-rounded"), ("warn", "cannot-tell"), ("warn", "summation-order")}
+_UNDECIDED = {
+    ("skip", "unexplained"),
+    ("skip", "before-rounded"),
+    ("skip", "another-chain"),
+    ("warn", "cannot-tell"),
+    ("warn", "summation-order"),
+}
 _LONGEST = 240  # characters of a message that is kept
 
 
@@ -69,6 +85,10 @@ def _healthy(report: Report) -> Outcome:
     loud = loud or [each for each in report.findings if each.status == "skip" and each.required]
     if report.verdict.word == "pass" and not loud:
         return Outcome("passes")
+    if {each.rule for each in loud} == {"LN201"} and all(
+        each.finding == "another-chain" for each in report.comparisons
+    ):
+        return Outcome("cannot tell", report.comparisons[0].message[:_LONGEST])
     return Outcome("false alarm", _said(report, loud))
 
 
@@ -82,13 +102,15 @@ def _unseen(report: Report, norm: str) -> Outcome:
 
 
 def _named(expected: Expected, report: Report, norm: str, found: list[Finding]) -> Outcome:
-    """Seen by the right rule; of a number it has to be the right cause too."""
+    """Seen by the right rule; of a number the cause counts too: the right one, none, or one that explains it as well."""
     if not expected.explained:
         return Outcome("warned" if expected.way == "warns by" else "named", found[0].message[:_LONGEST])
     causes = [cause.name for each in _of(report, norm) for cause in each.explained_by]
     if any(re.match(expected.explained, cause) for cause in causes):
         return Outcome("named", causes[0][:_LONGEST])
-    return Outcome("other cause", "; ".join(causes)[:_LONGEST] or found[0].message[:_LONGEST])
+    if not causes:
+        return Outcome("unexplained", found[0].message[:_LONGEST])
+    return Outcome("other cause", "; ".join(causes)[:_LONGEST])
 
 
 def _otherwise(expected: Expected, report: Report, norm: str) -> Outcome:

@@ -73,12 +73,12 @@ def not_a_number(case: Case, norm: RecordedNorm) -> Planted:
 
 
 def exponent_bit(case: Case, norm: RecordedNorm) -> Planted:
-    """The lowest bit of one gain's exponent flipped: doubled or halved, the least that such a flip does."""
+    """The lowest bit of the largest gain's exponent flipped: doubled or halved, the least that such a flip does."""
     name, values = gain(case, norm)
     bits = values.copy().reshape(-1)
     if bits.dtype != np.float32:
         raise NotHereError("not stored in float32")
-    bits.view(np.uint32)[bits.size // 2] ^= np.uint32(1 << 23)
+    bits.view(np.uint32)[np.abs(bits).argmax()] ^= np.uint32(1 << 23)
     return Planted({name: bits.reshape(values.shape)})
 
 

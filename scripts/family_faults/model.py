@@ -61,14 +61,11 @@ def recorded(model_type: str, folder: Path) -> RecordedModel:
 
 def _own_epsilons(config: Any) -> None:
     """Three times the default in every config key that is an epsilon, so that a loader's default is another value."""
-    for each in (config, *(getattr(config, name, None) for name in getattr(config, "sub_configs", {}))):
-        if each is None:
-            continue
-        for key, value in list(vars(each).items()):
-            if _EPSILON.search(key) and isinstance(value, float) and 0 < value < 1e-2:
-                setattr(each, key, float(f"{3 * value:g}"))
-        if each is not config:
-            _own_epsilons(each)
+    for key, value in list(vars(config).items()):
+        if _EPSILON.search(key) and isinstance(value, float) and 0 < value < 1e-2:
+            setattr(config, key, float(f"{3 * value:g}"))
+        elif hasattr(value, "to_dict"):
+            _own_epsilons(value)
 
 
 def _epsilons(stated: Mapping[str, Any]) -> Iterator[float]:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from scripts.family_faults.results import Record
 
 SIGNS = {
-    "passes": "✓", "named": "✓", "warned": "w", "cannot tell": "?", "not seen": "○", "other cause": "≈",
+    "passes": "✓", "named": "✓", "warned": "w", "cannot tell": "?", "not seen": "○", "unexplained": "u", "other cause": "≈",
     "false alarm": "✗", "missed": "✗", "not here": "–",
 }  # fmt: skip
-ORDER = "✓w?○≈✗–"  # the best first; a cell shows the worst of its trials
+ORDER = "✓w?○u≈✗–"  # the best first; a cell shows the worst of its trials
 HEAD = """\
 # Which faults are seen in which family
 
@@ -34,7 +34,8 @@ the rows, and with one that carries digests, kind and epsilon; in the final norm
 | w | warned of, as it should be: it may be meant so |
 | ? | at least one recording cannot tell, and the report says so |
 | ○ | cannot be seen, with the reason below |
-| ≈ | failed, but another cause was named |
+| u | failed, and it was said that nothing explains it |
+| ≈ | failed, and another cause was named that explains it as well (listed below) |
 | ✗ | missed, or a false alarm |
 | – | this model cannot have it (no bias, one norm in a layer, epsilon fixed in the code …) |
 
@@ -104,7 +105,8 @@ def _of(models: Sequence[str], done: Mapping[tuple[str, str], Record]) -> Iterat
 
 def _lists(models: Sequence[str], measured: Sequence[str], done: Mapping[tuple[str, str], Record]) -> Iterator[str]:
     """What is behind the signs that are no ✓: each with its message."""
-    yield _titled("False alarms, misses and other causes", list(_trials(measured, done, BAD)))
+    yield _titled("False alarms and misses", list(_trials(measured, done, BAD)))
+    yield _titled("Other causes", list(_trials(measured, done, ("other cause",))))
     reasons = {
         f"{fault.name}: {expected.reason}"
         for fault in FAULTS

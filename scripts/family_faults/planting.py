@@ -59,11 +59,16 @@ def write_model(model: RecordedModel, planted: Planted, folder: Path) -> None:
 
 
 def write_recording(model: RecordedModel, norm: RecordedNorm, planted: Planted, kind: str, path: Path) -> None:
-    """A recording of `norm`, of a run in the dtype that `kind` begins with, and with digests if it ends so."""
+    """A recording of `norm`, of a run in the dtype that `kind` begins with, and with digests if it ends so.
+
+    One of a narrow run says in which dtype its parameters were: that is no property of its rows where a model adds up in float32.
+    """
     from safetensors.numpy import save_file
 
-    rows = (planted.rows or norm.rows)[kind.split(maxsplit=1)[0]]
+    dtype = kind.split(maxsplit=1)[0]
+    rows = (planted.rows or norm.rows)[dtype]
     metadata = metadata_of(model, norm) if kind.endswith("with digests") else {}
+    metadata |= {} if dtype == "float32" else {"param_dtype": dtype}
     save_file({"before": rows.before, "after": rows.after}, path, {**metadata, **planted.metadata})
 
 

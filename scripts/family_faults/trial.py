@@ -68,7 +68,7 @@ def _trials(case: Case, fault: Fault, norm: RecordedNorm) -> Iterator[Trial]:
         place = Path(folder)
         write_model(case.model, planted, place / "model")
         for kind, expected in fault.expected.items():
-            lacks = _nothing(case) if kind == NONE else _unrecorded(told, kind.split(maxsplit=1)[0])
+            lacks = _nothing(case) if kind == NONE else _unrecorded(told, planted, kind.split(maxsplit=1)[0])
             if lacks is not None or told is None:
                 yield Trial(norm.name, kind, "not here", lacks or "")
             else:
@@ -80,13 +80,13 @@ def _nothing(case: Case) -> str | None:
     return None if any(norm.tensors for norm in case.promised) else "no norm of it has parameters"
 
 
-def _unrecorded(norm: RecordedNorm | None, dtype: str) -> str | None:
+def _unrecorded(norm: RecordedNorm | None, planted: Planted, dtype: str) -> str | None:
     """Why there is no recording to give; None where there is one."""
     if norm is None:
         return "no final norm"
     if norm.kind is None:
         return "its run shows no norm over the last axis"
-    return None if dtype in norm.rows else f"not run in {dtype}"
+    return None if dtype in (planted.rows or norm.rows) else f"not run in {dtype}"
 
 
 def _trial(
