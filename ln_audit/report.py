@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from ln_audit.core import FileUse, Norm, Recognised, SourceKind, Status
 
 
+# What a finding on values alone, without a twin to compare with, is worth; it stands in its evidence. `certain`: no model
+# that works has this. `likely`: a fault, or something done on purpose that its author can name; no healthy checkpoint that was
+# measured has it. `possible`: healthy models have it too, so it is worth a look and no more.
+Confidence = Literal["certain", "likely", "possible"]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One rule on one subject. `required`: while it is a skip, the verdict is incomplete."""

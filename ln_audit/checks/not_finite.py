@@ -6,7 +6,8 @@ Why it matters: one NaN in a norm makes every token NaN. Weights with NaN are pu
 
 Example: `model.safetensors: ln_f.weight: expected finite values, found 1 NaN, first at [3]`
 
-How to mend: the training or conversion step before this file diverged or overflowed; go back to an earlier checkpoint.
+How to mend: the training or conversion step before this file diverged or overflowed; go back to an earlier checkpoint. A
+single one that is an ordinary value with one bit turned back was damaged in memory or on disk: download or copy it again.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def check(subject: Subject) -> Iterator[Finding]:
                 yield RULE.failed(
                     norm.name,
                     f"{subject.checkpoint.files[0]}: {name}: expected finite values, found {told}, first at [{first}]",
+                    _one_bit(name, first, subject) if nan + infinite == 1 else "",
+                    confidence="certain",
                     nan=nan,
                     infinite=infinite,
                     first=first,
@@ -55,3 +58,18 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.skipped(norm.name, "its values could not be read", required=True)
     if others := [norm for norm in unread if norm.name not in final]:
         yield RULE.skipped(f"{len(others)} norms", "values not read; --values all reads them")
+
+
+def _one_bit(name: str, element: int, subject: Subject) -> str:
+    """What a single broken value is with its highest exponent bit turned back, where its tensor has others like it."""
+    import numpy as np
+
+    from ln_audit.numerics.exponent_bits import restored
+
+    values = subject.arrays[name].reshape(-1)
+    candidates = restored(subject.values[name], element)
+    others = np.abs(values[np.isfinite(values)])
+    if not candidates or not others.size or not others.min() <= abs(candidates[-1].value) <= others.max():
+        return ""
+    bit, value = candidates[-1]
+    return f"with exponent bit {bit} turned back it is {value:.6g}, an ordinary value here: a flipped bit? download or copy it again"

@@ -1,6 +1,7 @@
 """A norm's parameters are stored in a dtype that norms do not survive, or that does not fit together.
 
-What it does: looks at the dtype of every norm tensor in the header.
+What it does: looks at the dtype of every norm tensor in the header. Where values were read and float32 ones are all exact in
+bfloat16, it says so and passes: the model was trained so, or was stored in bfloat16 on its way.
 
 Why it matters: norms are one part in thousands of a model's bytes, and every sane quantizer leaves them alone. A norm in
 an integer, 8-bit or 4-bit float type was quantized by accident; a gain and a bias in different dtypes were not written by
@@ -18,12 +19,13 @@ from typing import TYPE_CHECKING
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ln_audit.checks.subject import Subject
 
 RULE = Rule("LN007", "stored-dtype")
 _FLOATS = ("F32", "BF16", "F16", "F64")
+_DISTINCT = 12  # values; that so many float32 numbers end in 16 zero bits by chance has a probability of 2^-192
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -45,5 +47,21 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.warned(
                 norm.name, f"{file}: {norm.name}: expected one dtype, found {told}", "cast both to one dtype"
             )
+        elif _from_bfloat16(dtypes, subject):
+            told = "F32, every value exact in bfloat16: trained in it, or cast to it on the way"
+            yield RULE.passed(norm.name, told, confidence="certain", exact_in="bfloat16")
         else:
             yield RULE.passed(norm.name, next(iter(dtypes.values())))
+
+
+def _from_bfloat16(names: Iterable[str], subject: Subject) -> bool:
+    """Whether float32 tensors hold nothing but bfloat16 values, and enough different ones that it is no accident."""
+    import numpy as np
+
+    stored = [subject.values.get(name) for name in names]
+    held = [
+        np.frombuffer(each.data, "<u4") for each in stored if each is not None and each.exact and each.dtype == "F32"
+    ]
+    if len(held) < len(stored) or any((bits & 0xFFFF).any() for bits in held):
+        return False
+    return len(np.unique(np.concatenate(held))) >= _DISTINCT

@@ -1,6 +1,7 @@
 """A norm's effective gain is exactly zero in some or all channels.
 
-What it does: counts zeros of stored gain + offset.
+What it does: counts zeros of stored gain + offset. It also counts negative gains, which are no fault, and says so where it
+passes.
 
 Why it matters: a zero gain makes its channel dead, and at least one training stack turns it into NaN. Single zeros are
 legal (merges leave them); a norm that is all zeros passes no signal at all.
@@ -35,15 +36,24 @@ def check(subject: Subject) -> Iterator[Finding]:
         zeros = np.flatnonzero(gain + norm.weight_offset == 0)
         named = f"{subject.checkpoint.files[0]}: {norm.gain}: expected gains other than 0"
         if zeros.size == gain.size:
-            yield RULE.failed(norm.name, f"{named}, found all {gain.size} zero", "a tensor that was never filled?")
+            yield RULE.failed(
+                norm.name,
+                f"{named}, found all {gain.size} zero",
+                "it passes no signal at all, only its bias: a tensor that was never filled?",
+                confidence="certain",
+            )
         elif zeros.size:
             first = ", ".join(str(channel) for channel in zeros[:5]) + (", …" if zeros.size > 5 else "")
             yield RULE.warned(
                 norm.name,
                 f"{named}, found {zeros.size} of {gain.size} at [{first}]",
                 "these channels are dead",
+                confidence="possible",
                 zeros=int(zeros.size),
             )
+        elif negative := int(np.count_nonzero(gain < -norm.weight_offset)):
+            told = f"no gain is zero; {negative:,} of {gain.size:,} are negative"
+            yield RULE.passed(norm.name, told, confidence="certain", negative=negative)
         else:
             yield RULE.passed(norm.name, "no gain is zero")
     if unread := subject.unread():
