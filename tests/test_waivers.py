@@ -1,0 +1,139 @@
+"""A waiver accepts one rule on one norm until a day; it hides nothing, and nothing that was not decided."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from ln_audit import policy, waivers
+from ln_audit.demand import Demand, Policy, Waiver
+from ln_audit.errors import UsageError
+from ln_audit.report import Finding, Rule
+from tests.checks.subject_builder import norm, subject
+
+ZERO = Rule("LN102", "zero-gain")
+TODAY, LATER, BEFORE = date(2027, 1, 15), date(2027, 1, 31), date(2027, 1, 14)
+BLOCK = norm("transformer.h.3.ln_1", promised="h.3.ln_1", layer=3, role="block")
+
+
+def waiver(name: str, rule: str = "LN102", until: date = LATER) -> Waiver:
+    return Waiver(rule, name, "pruned on purpose", until)
+
+
+def of(*given: Waiver):
+    return subject({}, BLOCK, norm(), demand=Demand(policy=Policy("ln-audit.toml", "0" * 64, {}, given, TODAY)))
+
+
+def outcome(finding: Finding, *given: Waiver) -> Finding:
+    (found,) = waivers.applied([finding], of(*given))
+    return found
+
+
+def test_a_failure_becomes_a_warning_that_says_until_when_and_why():
+    failed = ZERO.failed("transformer.h.3.ln_1", "3 of 4 are zero", "retrain", share=0.75)
+    found = outcome(failed, waiver("h.3.ln_1"))
+    assert found == replace(
+        failed,
+        status="warn",
+        reason="waived until 2027-01-31: pruned on purpose; retrain",
+        evidence={
+            "share": 0.75,
+            "waived_from": "fail",
+            "waived_until": "2027-01-31",
+            "waived_because": "pruned on purpose",
+        },
+    )
+    assert waivers.waived(found)
+    assert (
+        outcome(replace(failed, reason=""), waiver("h.3.ln_1")).reason == "waived until 2027-01-31: pruned on purpose"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "subject_", "accepted"),
+    [
+        ("h.3.ln_1", "transformer.h.3.ln_1", True),
+        ("transformer.h.3.ln_1", "transformer.h.3.ln_1", True),
+        ("h.{layer}.ln_1", "transformer.h.3.ln_1", True),
+        ("h.{layer}.ln_1", "transformer.h.3.ln_1 against run.safetensors: epsilon", True),
+        ("h.{layer}.ln_1", "transformer.h.3.ln_1.weight", True),
+        ("all 5 norms", "all 5 norms", True),
+        ("h.{layer}.ln_2", "transformer.h.3.ln_1", False),
+        ("h.{layer}", "transformer.h.3.ln_1", False),
+        ("h.*", "transformer.h.3.ln_1", False),
+        ("h.3.ln_.", "transformer.h.3.ln_1", False),
+        ("h.3.ln_1", "all 5 norms", False),
+        ("ln_f", "transformer.h.3.ln_1", False),
+    ],
+)
+def test_which_norm_is_said_by_its_name_a_pattern_or_as_the_report_says_it(name, subject_, accepted):
+    assert waivers.waived(outcome(ZERO.failed(subject_, "zero"), waiver(name))) == accepted
+
+
+def test_it_is_of_one_rule_and_of_its_days():
+    failed = ZERO.failed("ln_f", "zero")
+    assert outcome(failed, waiver("ln_f", "LN103")) == failed
+    assert outcome(failed, waiver("ln_f", until=BEFORE)) == failed
+    assert waivers.waived(outcome(failed, waiver("ln_f", until=TODAY)))
+
+
+def test_what_was_not_decided_and_what_passed_is_not_touched():
+    skipped = ZERO.skipped("ln_f", "not read", required=True)
+    passed = ZERO.passed("ln_f", "no zero")
+    assert waivers.applied([skipped, passed], of(waiver("ln_f"))) == (skipped, passed)
+
+
+def test_strict_fails_warnings_but_no_waived_ones():
+    findings = [ZERO.warned("ln_f", "one zero"), ZERO.warned("transformer.h.3.ln_1", "one zero")]
+    held = policy.apply(waivers.applied(findings, of(waiver("ln_f"))), frozenset(), strict=True)
+    assert [finding.status for finding in held] == ["warn", "fail"]
+
+
+def test_one_that_accepts_nothing_here_is_told():
+    given = of(waiver("ln_f"), waiver("h.{layer}.ln_1"), waiver("gone", until=BEFORE))
+    findings = waivers.applied([ZERO.failed("ln_f", "zero")], given)
+    assert list(waivers.unused(findings, given)) == [
+        "ln-audit.toml: waiver of LN102 for h.{layer}.ln_1: nothing here to waive"
+    ]
+    assert list(waivers.unused([], subject({}, norm()))) == []
+
+
+ROW = {"rule": "zero-gain", "norm": "ln_f", "reason": " pruned\n", "until": LATER}
+
+
+def test_rows_are_read_with_their_rules_id():
+    assert waivers.read([ROW], "p: waiver") == (Waiver("LN102", "ln_f", "pruned", LATER),)
+    assert waivers.read([], "p: waiver") == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({}, "p: waiver: expected [[waiver]] tables, found {}"),
+        ([3], "p: waiver[0]: expected a table, found 3"),
+        (
+            [ROW, {**ROW, "layer": 1}],
+            "p: waiver[1]: expected rule, norm, reason, until and no other key, found 'layer'",
+        ),
+        ([{"rule": "LN102"}], "p: waiver[0].norm: expected a value, found no such key"),
+        ([{**ROW, "reason": " "}], "p: waiver[0].reason: expected a string, found ' '"),
+        ([{**ROW, "norm": ["ln_f"]}], "p: waiver[0].norm: expected a string, found ['ln_f']"),
+        ([{**ROW, "until": "2027-01-31"}], "p: waiver[0].until: expected a date, found '2027-01-31'"),
+        ([{**ROW, "rule": "LN998"}], "p: waiver[0].rule: rule 'LN998': expected one of LN001 missing-norm"),
+        ([{**ROW, "rule": "LN303"}], "p: waiver[0].rule: expected a rule that can be waived, found 'LN303'"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(rows, message):
+    with pytest.raises(UsageError) as caught:
+        waivers.read(rows, "p: waiver")
+    assert str(caught.value).startswith(message)
+
+
+def test_a_moment_is_no_date():
+    import tomllib
+
+    (row,) = tomllib.loads("[[waiver]]\nrule = 'LN102'\nnorm = 'x'\nreason = 'y'\nuntil = 2027-01-31T00:00:00Z\n")[
+        "waiver"
+    ]
+    with pytest.raises(UsageError, match="until: expected a date, found "):
+        waivers.read([row], "p: waiver")
