@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ln_audit.families.epsilon import Epsilon
     from ln_audit.families.reading import Reading
     from ln_audit.families.schema import Promise
+    from ln_audit.families.spelling import Spelling
 
 _MOST_LAYERS = 4_096  # a config may not make us build more; the deepest models that were ever trained have about 1,000
 _MOST_NORMS = 262_144  # of one row: 4,096 layers of 64 heads
@@ -126,7 +127,7 @@ def _norm(
     ]
     names = spelt.view.names
     offset = promise.weight_offset if names is None or names.weight_offset is None else names.weight_offset
-    width = _width(promise, indexes, reading, checkpoint)
+    width = _width(promise, indexes, reading, spelt, checkpoint)
     return Norm(
         name=spelt.module(bare, (gain, bias)),
         promised=bare,
@@ -152,11 +153,13 @@ def _norm(
     )
 
 
-def _width(promise: Promise, indexes: Mapping[str, int], reading: Reading, checkpoint: Checkpoint) -> Resolved:
+def _width(
+    promise: Promise, indexes: Mapping[str, int], reading: Reading, spelt: Spelling, checkpoint: Checkpoint
+) -> Resolved:
     """The width by the config's keys, else by the tensor beside the norm that has it too."""
     if promise.shape or promise.like is None:
         return product(promise.shape, reading.sizes) if promise.shape else Resolved(None, "the family does not say")
-    name, _ = reading.spelling.find(fill(promise.like.tensor, indexes))
+    name, _ = spelt.find(fill(promise.like.tensor, indexes))
     info = checkpoint.tensors.get(name)
     if info is None or len(info.shape) <= promise.like.axis:
         return Resolved(None, f"no {name} to read it from")

@@ -176,3 +176,12 @@ def test_more_norms_than_any_model_has_are_not_built():
     table = parse(MIXED + "[[norm]]\n" + heads + "\n", "mixed.toml")
     with pytest.raises(FamilyError, match="expected at most 262,144 norms, found 16,000,000"):
         promised(table, config(depth=4000, heads=4000), checkpoint({}))
+
+
+def test_the_neighbour_of_a_rooted_norm_stands_at_the_root_too():
+    table = (
+        MIXED
+        + '[[norm]]\nname = "tower.ln"\nrole = "other"\nkind = "rms_norm"\nrooted = true\nlike = {tensor = "tower.up.weight", axis = 1}\n'
+    )
+    made = checkpoint(TENSORS | {"tower.up.weight": (3, 6), "tower.ln.weight": (6,), "m.tower.up.weight": (3, 7)})
+    assert {n.name: n.width for n in promised(parse(table, "mixed.toml"), config(), made)}["tower.ln"] == 6
