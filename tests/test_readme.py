@@ -22,6 +22,7 @@ COMMANDS = [
 # Placeholders stand for files and models that a reader has; each becomes one that ships here.
 STANDS_FOR = {
     "path/to/folder": "fixtures/good/gpt2-recorded",
+    "path/to/artifact": "fixtures/good/gpt2-recorded",
     "other/model.safetensors": "fixtures/good/gpt2-safetensors",
     "run.safetensors": "fixtures/good/gpt2-recorded/run.safetensors",
     "before.npy": "before.npy",
