@@ -28,7 +28,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="every trial, not only what went wrong")
     asked = parser.parse_args(arguments)
     if asked.page:
-        (results.ROOT / "docs" / "family-faults.md").write_text(page.text(results.load()), encoding="utf-8")
+        done = results.current(results.load(), results.code())
+        (results.ROOT / "docs" / "family-faults.md").write_text(page.text(done), encoding="utf-8")
         return 0
     wanted = asked.model_types or tiny_models.model_types()
     if asked.again:

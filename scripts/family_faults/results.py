@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scripts.family_faults.trial import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".family_faults"
@@ -81,15 +82,29 @@ def code() -> str:
     return digest.hexdigest()
 
 
-def key(model_type: str, fault: str, code: str, data: Path = DATA) -> str:
-    """What a line was made with: the code, and the family's table; a table with parts depends on all the others."""
+def key(model_type: str, fault: str, code: str, tables: str) -> str:
+    """What a line was made with."""
+    return hashlib.sha256(f"{code} {tables} {model_type} {fault}".encode()).hexdigest()[:16]
+
+
+def tables(model_type: str, data: Path = DATA) -> str:
+    """The digest of the family's table; one with parts depends on all the others."""
     index = json.loads((data / "index.json").read_text(encoding="utf-8"))
     family = index["model_types"].get(model_type, "")
-    digest = hashlib.sha256(f"{code} {model_type} {fault} {family}".encode())
     table = data / f"{family}.toml"
-    if table.is_file():
-        text = table.read_bytes()
-        tables = sorted(data.glob("*.toml")) if b"[[part]]" in text else [table]
-        for each in tables:
-            digest.update(each.name.encode() + b"\0" + each.read_bytes())
-    return digest.hexdigest()[:16]
+    if not table.is_file():
+        return "none"
+    parts = b"[[part]]" in table.read_bytes()
+    read = sorted(data.glob("*.toml")) if parts else [table]
+    return hashlib.sha256("".join(_digest(each, each.stat().st_mtime_ns) for each in read).encode()).hexdigest()
+
+
+@cache
+def _digest(file: Path, _changed: int) -> str:
+    return hashlib.sha256(file.name.encode() + b"\0" + file.read_bytes()).hexdigest()
+
+
+def current(done: Mapping[tuple[str, str], Record], code: str) -> dict[tuple[str, str], Record]:
+    """Those that were made with this code and today's tables."""
+    held = {model_type: tables(model_type) for model_type, _ in done}
+    return {at: record for at, record in done.items() if record.key == key(*at, code, held[at[0]])}

@@ -42,7 +42,8 @@ def lacking(
 
 def keys(model_type: str, code: str, faults: Sequence[Fault] = FAULTS) -> dict[str, str]:
     """The key of each fault's line, and of the model's own."""
-    return {name: results.key(model_type, name, code) for name in (MODEL, *(fault.name for fault in faults))}
+    tables = results.tables(model_type)
+    return {name: results.key(model_type, name, code, tables) for name in (MODEL, *(fault.name for fault in faults))}
 
 
 def measured(model_type: str, faults: Sequence[Fault], keyed: Mapping[str, str]) -> Iterator[Record]:

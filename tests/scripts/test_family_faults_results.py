@@ -61,8 +61,8 @@ def test_a_model_that_could_not_be_built_is_not_built_again_for_the_same_code():
     assert runner.lacking("llama", known, {**KEYS, MODEL: "new"}) == list(FAULTS)
 
 
-def tables(folder: Path, llama: str) -> Path:
-    folder.mkdir(exist_ok=True)
+def write_tables(folder: Path, llama: str) -> Path:
+    folder.mkdir()
     (folder / "index.json").write_text('{"model_types": {"llama": "llama", "llava": "llava", "gpt2": "gpt2"}}')
     for name, text in {"llama": llama, "gpt2": "x", "llava": "[[part]]"}.items():
         (folder / f"{name}.toml").write_text(text)
@@ -70,19 +70,26 @@ def tables(folder: Path, llama: str) -> Path:
 
 
 def test_a_table_that_changes_asks_again_for_its_own_family_and_for_those_with_parts(tmp_path: Path):
-    def all_keys(llama: str) -> list[str]:
-        data = tables(tmp_path / "data", llama)
-        return [results.key(each, "NaN", "code", data) for each in ("llama", "llava", "gpt2", "unknown")]
+    def all_tables(llama: str) -> list[str]:
+        data = write_tables(tmp_path / llama, llama)
+        return [results.tables(each, data) for each in ("llama", "llava", "gpt2", "unknown")]
 
-    first, second = all_keys("a"), all_keys("b")
+    first, second = all_tables("a"), all_tables("b")
     assert [one != other for one, other in zip(first, second, strict=True)] == [True, True, False, False]
     assert len(set(first)) == 4
 
 
-def test_other_code_or_another_fault_is_another_key(tmp_path: Path):
-    data = tables(tmp_path / "data", "a")
-    assert results.key("llama", "NaN", "code", data) != results.key("llama", "NaN", "other", data)
-    assert results.key("llama", "NaN", "code", data) != results.key("llama", "healthy", "code", data)
+def test_other_code_another_table_or_another_fault_is_another_key():
+    keys = {results.key(*each) for each in (("a", "b", "c", "d"), ("x", "b", "c", "d"), ("a", "x", "c", "d"),
+                                            ("a", "b", "x", "d"), ("a", "b", "c", "x"))}  # fmt: skip
+    assert len(keys) == 5
+
+
+def test_the_page_is_made_of_what_was_measured_with_this_code(tmp_path: Path):
+    known = results.key("llama", "NaN", "code", results.tables("llama"))
+    done = {("llama", "NaN"): record("NaN", key=known), ("llama", "healthy"): record("healthy", key="of other code")}
+    assert list(results.current(done, "code")) == [("llama", "NaN")]
+    assert results.current(done, "other code") == {}
 
 
 def test_shards_share_out_all_model_types_and_none_twice():
