@@ -82,7 +82,16 @@ def test_version(entrance):
 
 
 @pytest.mark.parametrize(
-    "args", [["--help"], ["-h"], ["verify", "--help"], ["report", "-h"], ["explain", "--help"], ["trace", "--help"]]
+    "args",
+    [
+        ["--help"],
+        ["-h"],
+        ["verify", "--help"],
+        ["report", "-h"],
+        ["explain", "--help"],
+        ["trace", "--help"],
+        ["lock", "-h"],
+    ],
 )
 def test_help_on_every_level(args):
     made = run(*SCRIPT, *args)
@@ -235,7 +244,9 @@ def test_a_policy_file_in_the_working_directory_is_not_silently_ignored(tmp_path
     (tmp_path / "ln-audit.toml").write_text("strict = true\n")
     made = run(*SCRIPT, "verify", "sample", cwd=tmp_path)
     assert made.returncode == 2
-    assert made.stderr.startswith("ln-audit: ln-audit.toml: expected only [family.NAME], found 'strict'\n")
+    assert made.stderr.startswith(
+        "ln-audit: ln-audit.toml: expected only [family.NAME] and [[waiver]], found 'strict'\n"
+    )
 
 
 def test_a_family_of_the_policy_is_used_and_the_policy_named(tmp_path):
@@ -318,3 +329,112 @@ def test_a_recording_that_carries_its_own_norm_needs_no_target():
     assert lacking.returncode == 3
     assert "expected a recording with its own gain, kind and eps, found no tensor gain" in lacking.stdout
     assert run(*SCRIPT, "verify", "--recording", stack, "--recording", "absent.safetensors").returncode == 3
+
+
+LOCK = str(FIXTURES / "good" / "gpt2-locked" / "ln-audit.lock")
+
+
+@ENTRANCES
+def test_a_lock_is_written_and_holds_what_it_was_made_of(entrance, tmp_path):
+    written = run(*entrance, "lock", "sample", cwd=tmp_path)
+    assert (written.returncode, written.stderr) == (0, "")
+    assert written.stdout == "LOCKED  sample → ln-audit.lock\n  7 norms, 672 parameters\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["ln-audit.lock"]
+    first = (tmp_path / "ln-audit.lock").read_bytes()
+    assert run(*entrance, "verify", "sample", "--lock", "ln-audit.lock", cwd=tmp_path).returncode == 0
+    again = run(*entrance, "lock", "sample", "--output", "ln-audit.lock", cwd=tmp_path)
+    assert again.stdout.endswith("  no norm has changed since it was last written\n")
+    assert (tmp_path / "ln-audit.lock").read_bytes() == first
+    assert run(*entrance, "lock", "sample", "-o", "-", cwd=tmp_path).stdout.encode() == first
+    assert run(*entrance, "lock", "sample", "--quiet", cwd=tmp_path).stdout == ""
+
+
+@ENTRANCES
+@pytest.mark.parametrize(
+    ("target", "code", "word"),
+    [("bad/LN101-not-finite", 1, "fail"), ("bad/LN001-unknown-family", 3, "incomplete"), ("no/such", 3, "incomplete")],
+)
+def test_what_does_not_pass_is_not_locked(entrance, target, code, word, tmp_path):
+    made = run(*entrance, "lock", str(FIXTURES / target), cwd=tmp_path)
+    assert (made.returncode, made.stdout.partition(" ")[0], list(tmp_path.iterdir())) == (code, word.upper(), [])
+    assert made.stderr == f"ln-audit: ln-audit.lock: not written: only what passes is locked, found {word}\n"
+    piped = run(*entrance, "lock", str(FIXTURES / target), "-o", "-", cwd=tmp_path)
+    assert (piped.returncode, piped.stdout) == (code, "")
+    assert piped.stderr.startswith(word.upper())
+
+
+def test_a_lock_that_cannot_be_written_or_would_cost_another_file_is_a_wrong_call(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    for name in ("notes.txt", "folder", "none/l", ""):
+        made = run(*SCRIPT, "lock", "sample", "-o", name, cwd=tmp_path)
+        assert (made.returncode, made.stdout, "Traceback" in made.stderr) == (2, "", False), name
+        assert made.stderr.startswith(f"ln-audit: --output {name or '.'}: expected a ")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@ENTRANCES
+@pytest.mark.parametrize(
+    ("fixture", "code"),
+    [
+        ("good/gpt2-safetensors", 0),
+        ("good/nemotron-safetensors", 1),
+        ("bad/LN001-unknown-family", 3),
+        ("bad/LN302-lock-mismatch", 1),
+    ],
+)
+def test_a_lock_closes_the_gate(entrance, fixture, code):
+    made = run(*entrance, "verify", str(FIXTURES / fixture), "--lock", LOCK, "--format", "json")
+    document = json.loads(made.stdout)
+    jsonschema.validate(document, SCHEMA)
+    said = {finding["status"] for finding in document["reports"][0]["findings"] if finding["rule"] == "LN302"}
+    assert (made.returncode, document["exit_code"]) == (code, code), said
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "l: expected a lockfile that can be read, found: no such file or directory"),
+        ("", "l: format: expected 'ln-audit.lock/1', found None"),
+        ('format = "ln-audit.lock/7"\n', "l: format: expected ln-audit.lock/1 at most, found 'ln-audit.lock/7'"),
+        ("[", "l: expected a lockfile in TOML, found: "),
+    ],
+)
+def test_a_lock_that_cannot_be_read_is_a_wrong_call_before_anything_is_opened(content, message, tmp_path):
+    if content is not None:
+        (tmp_path / "l").write_text(content)
+    made = run(*SCRIPT, "verify", "no/such/target", "--lock", "l", "--format", "json", cwd=tmp_path)
+    document = json.loads(made.stdout)
+    jsonschema.validate(document, SCHEMA)
+    assert (made.returncode, document["exit_code"], document["reports"]) == (2, 2, [])
+    assert document["error"]["message"].startswith(message)
+    assert document["error"]["hint"]
+
+
+def test_a_lock_applies_to_each_target_and_needs_one():
+    good, bad = (str(FIXTURES / name) for name in ("good/gpt2-safetensors", "bad/LN302-lock-mismatch"))
+    assert run(*SCRIPT, "verify", good, good, "--lock", LOCK).returncode == 0
+    assert run(*SCRIPT, "verify", good, bad, "--lock", LOCK).returncode == 1
+    alone = run(*SCRIPT, "verify", "--recording", "run.safetensors", "--lock", LOCK)
+    assert (alone.returncode, alone.stderr.partition("\n")[0]) == (
+        2,
+        "ln-audit: --lock: expected a target that it applies to, found none",
+    )
+
+
+def test_a_waiver_keeps_a_gate_open_until_its_day_and_never_for_what_cannot_be_read(tmp_path):
+    row = '[[waiver]]\nrule = "LN101"\nnorm = "ln_f"\nreason = "known"\nuntil = {}\n'
+    bad, hostile = (str(FIXTURES / name) for name in ("bad/LN101-not-finite", "hostile/safetensors/empty"))
+    policy = tmp_path / "ln-audit.toml"
+    policy.write_text(row.format("9999-12-31"))
+    made = run(*SCRIPT, "verify", bad, "--strict", cwd=tmp_path)
+    assert (made.returncode, made.stdout.partition("  ")[0]) == (0, "PASS, 1 warning")
+    assert "waived until 9999-12-31: known" in made.stdout
+    assert run(*SCRIPT, "verify", hostile, cwd=tmp_path).returncode == 3
+    unused = run(*SCRIPT, "verify", "sample", "--strict", cwd=tmp_path)
+    assert (unused.returncode, "waiver of LN101 for ln_f: nothing here to waive" in unused.stdout) == (0, True)
+    policy.write_text(row.format("2026-01-31"))
+    for target in (bad, "sample"):
+        assert run(*SCRIPT, "verify", target, cwd=tmp_path).returncode == 1
+    policy.write_text(row.format("'2026-01-31'"))
+    assert run(*SCRIPT, "verify", "sample", cwd=tmp_path).returncode == 2

@@ -5,6 +5,7 @@ import pytest
 from ln_audit import options
 from ln_audit.demand import Demand
 from ln_audit.errors import UsageError
+from tests.shared import FIXTURES
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,15 @@ def test_what_is_no_finite_number_is_refused(text):
 def test_the_help_that_belongs_to_a_call():
     assert options.help_for(["verify", "--x"]) == "ln-audit verify --help"
     assert options.help_for(["--x"]) == options.help_for(["nonsense"]) == "ln-audit --help"
+
+
+def test_a_lock_is_read_once_before_anything_is_opened(tmp_path):
+    lock = FIXTURES / "good" / "gpt2-locked" / "ln-audit.lock"
+    (tmp_path / "l").write_bytes(lock.read_bytes())
+    checked = options.check(Demand(lock=str(tmp_path / "l")), ["a", "b"])
+    assert checked.locked is not None
+    assert (checked.locked.where, len(checked.locked.norms)) == (str(tmp_path / "l"), 5)
+    with pytest.raises(UsageError, match="none: expected a lockfile that can be read"):
+        options.check(Demand(lock="none"), ["a"])
+    with pytest.raises(UsageError, match="--lock: expected a target that it applies to, found none"):
+        options.check(Demand(lock=str(tmp_path / "l"), recordings=("r",)), [])

@@ -1,11 +1,12 @@
-
 """A policy only ever adds."""
 
 import hashlib
+from datetime import date, datetime
 
 import pytest
 
 from ln_audit import checks, policy
+from ln_audit.demand import Waiver
 from ln_audit.errors import UsageError
 from ln_audit.report import Rule
 
@@ -72,6 +73,16 @@ def test_another_projects_pyproject_is_no_policy(tmp_path, content):
     assert policy.read(str(tmp_path / "nowhere")) is None
 
 
+@pytest.mark.parametrize(("file", "table"), [("ln-audit.toml", ""), ("pyproject.toml", "tool.ln-audit.")])
+def test_waivers_are_read_from_it_with_the_day_of_reading(tmp_path, file, table):
+    row = 'rule = "zero-gain"\nnorm = "ln_f"\nreason = "pruned"\nuntil = 2027-01-31\n'
+    (tmp_path / file).write_text(f"[[{table}waiver]]\n{row}")
+    found = policy.read(str(tmp_path))
+    assert found is not None
+    assert found.waivers == (Waiver("LN102", "ln_f", "pruned", date(2027, 1, 31)),)
+    assert found.read_on == datetime.now().astimezone().date()
+
+
 ACME = """
 [{}family.acme]
 model_types = ["acme"]
@@ -99,10 +110,12 @@ def test_families_of_ones_own_are_read_from_it(tmp_path, file, under):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("strict = true\n", r"ln-audit.toml: expected only \[family.NAME\], found 'strict'"),
+        ("strict = true\n", r"ln-audit.toml: expected only \[family.NAME\] and \[\[waiver\]\], found 'strict'"),
         ("family = 3\n", "ln-audit.toml: family.: expected a table of that name, found 3"),
         ("[family.acme]\nname = 'other'\n", "ln-audit.toml: family.acme: expected a table of that name, found "),
         ("[family.acme]\n", r"ln-audit.toml: family.acme: norm: expected at least one \[\[norm\]\], found none"),
+        ("waiver = 3\n", r"ln-audit.toml: waiver: expected \[\[waiver\]\] tables, found 3"),
+        ("[[waiver]]\n", r"ln-audit.toml: waiver\[0\].rule: expected a value, found no such key"),
         ("[family\n", "ln-audit.toml: expected TOML that can be read for a policy, found: "),
     ],
 )
