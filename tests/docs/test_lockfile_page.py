@@ -1,0 +1,69 @@
+"""docs/lockfile.md is true: its commands run, its tables name every key, and its examples are read."""
+
+import re
+import shlex
+import shutil
+import tomllib
+from dataclasses import fields
+
+import pytest
+
+from ln_audit import cli, waivers
+from ln_audit.demand import Waiver
+from ln_audit.lock.reading import read
+from ln_audit.lock.schema import DIGESTS, LockedNorm
+from tests.shared import FIXTURES, ROOT
+from tests.test_seven_containers import gguf
+
+TEXT = (ROOT / "docs" / "lockfile.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+COMMANDS = [line for language, block in BLOCKS if not language for line in block.splitlines()]
+LOCK, WAIVER = (block for language, block in BLOCKS if language == "toml")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "path" / "to").mkdir(parents=True)
+    shutil.copytree(FIXTURES / "good" / "gpt2-recorded", tmp_path / "path" / "to" / "folder")
+    gguf(tmp_path / "path" / "to")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_its_commands_run_one_after_the_other(here):
+    assert len(COMMANDS) == 6
+    for line in COMMANDS:
+        assert (line, cli.main(shlex.split(line)[1:])) == (line, 0)
+    assert [file.name for file in read("ln-audit.lock").files] == ["model.safetensors"]
+
+
+def test_the_lock_it_shows_is_the_one_that_is_written(here):
+    assert cli.main(["lock", "path/to/folder", "--quiet"]) == 0
+    written = (here / "ln-audit.lock").read_text()
+    shown = LOCK.strip()
+    begins = re.sub(r'(sha256|family_data) = ".*"', r'\1 = "…"', written[written.index("format") :])
+    assert begins.startswith(re.sub(r'family_data = ".*"', 'family_data = "…"', shown))
+
+
+def test_every_key_is_explained():
+    rows = "\n".join(line for line in TEXT.splitlines() if line.startswith("| "))
+    norm = {field.name for field in fields(LockedNorm)} - {"gain", "bias"}
+    keys = {*DIGESTS, *norm, *tomllib.loads(LOCK)["model"]}
+    assert sorted(key for key in keys | {"format", "elements", "parameters"} if f"`{key}`" not in rows) == []
+
+
+def test_the_waiver_it_shows_is_one(here, capsys):
+    (row,) = tomllib.loads(WAIVER)["waiver"]
+    (read_,) = waivers.read([row], "ln-audit.toml: waiver")
+    assert (read_.rule, list(row)) == ("LN102", [field.name for field in fields(Waiver)])
+    (here / "ln-audit.toml").write_text(WAIVER)
+    assert cli.main(["verify", "path/to/folder"]) == 0
+    assert "waiver of LN102 for h.{layer}.ln_1: nothing here to waive" in capsys.readouterr().out
+
+
+def test_every_option_and_link_exists(capsys):
+    assert cli.main(["lock", "--help"]) == 0
+    assert cli.main(["verify", "--help"]) == 0
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    assert set(re.findall(r"`(?:verify )?(--[a-z-]+)", TEXT)) - known == set()
+    assert [link for link in re.findall(r"\]\((\S+?)\)", TEXT) if not (ROOT / "docs" / link).exists()] == []
