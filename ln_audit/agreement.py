@@ -10,14 +10,15 @@ from ln_audit.candidates import norm_parameters, others, states
 from ln_audit.comparison import Comparison
 from ln_audit.core import Norm, Place
 from ln_audit.errors import RecordingError, UsageError
-from ln_audit.recorded_weights import facts, other_weights, stated_digests
+from ln_audit.recorded_weights import as_used, facts, other_weights, stated_digests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Checkpoint
     from ln_audit.demand import Demand
+    from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
 
 _ROUNDINGS = 3.0  # of the output dtype: the tolerance has one, a chain of its own may have two more
@@ -209,25 +210,18 @@ def claims(pair: Pair) -> Iterator[tuple[str, str, str]]:
 def compare(pair: Pair, subject: Subject) -> Comparison:
     """One recorded norm against the float64 reference, or the reason why that says nothing. Raises `RecordingError`."""
     from ln_audit.diagnosis import compare as diagnosed
-    from ln_audit.numerics.reference import NORMS
     from ln_audit.resolving_power.resolve import resolve
 
     norm, demand, metadata = pair.norm, subject.demand, facts(pair.recording, pair.key)
     parameters = norm_parameters(subject, norm)
-    if parameters is None:
-        return _undecided(
-            pair, "no-parameters", f"{norm.name}: its gain, bias or epsilon is not known, so nothing was compared"
-        )
-    if norm.kind not in NORMS:  # one of them among many must not keep the others from being compared
-        return _undecided(
-            pair, "no-reference", f"{norm.name}: kind {norm.kind}: no reference to hold it against: cannot tell"
-        )
     digests = stated_digests(pair.recording, pair.key)
-    other = other_weights(digests, norm, parameters)
-    if other is not None:
-        return _undecided(
-            pair, "other-weights", f"{pair.recording.name}: {other}", status="skip" if pair.given.packaged else "fail"
-        )
+    if parameters is None:
+        told = f"{norm.name}: its gain, bias or epsilon is not known, so nothing was compared"
+        return _undecided(pair, "no-parameters", told)
+    incomparable = _incomparable(pair, parameters, digests)
+    if incomparable is not None:
+        return incomparable
+    parameters = as_used(digests, norm, parameters)
     stated = demand.output_dtype or metadata.get("output_dtype")
     rows, rounded = pair.recording.rows(pair.key), demand.before_rounded or metadata.get("before_rounded")
     comparison = diagnosed(
@@ -257,6 +251,21 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
             message=f"{comparison.message}; but before already carries {norm.name}: (before − bias)/gain has mean square 1 in every row",
         )
     return resolve(comparison, rows, parameters, before_rounded=rounded, others=lambda: read(subject, norm))
+
+
+def _incomparable(pair: Pair, parameters: NormParameters, digests: Mapping[str, str]) -> Comparison | None:
+    """Why a recording is held against nothing; None where it can be."""
+    from ln_audit.numerics.reference import NORMS
+
+    norm = pair.norm
+    if norm.kind not in NORMS:  # one of them among many must not keep the others from being compared
+        told = f"{norm.name}: kind {norm.kind}: no reference to hold it against: cannot tell"
+        return _undecided(pair, "no-reference", told)
+    other = other_weights(digests, norm, parameters)
+    if other is None:
+        return None
+    status = "skip" if pair.given.packaged else "fail"
+    return _undecided(pair, "other-weights", f"{pair.recording.name}: {other}", status=status)
 
 
 def _one_rounding_more(comparison: Comparison) -> bool:

@@ -16,6 +16,7 @@ from ln_audit import output
 from ln_audit.demand import Demand
 from ln_audit.errors import AuditError, UsageError
 from ln_audit.options import Plain, PlainGroup
+from ln_audit.record import asked
 from ln_audit.record.recipe import Recipe
 
 app = typer.Typer(
@@ -98,7 +99,7 @@ def verify(
         progress=output.on_terminal(sys.stderr) and not quiet,
     )
     demand = opt.check(demand, targets or ())
-    recipe = opt.to_record(
+    recipe = asked.to_record(
         record, Recipe(text, dtype=dtype, device=device, norms=(norm,) if norm else ()), random, targets
     )
     writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color)
@@ -231,8 +232,8 @@ def record(
     quiet: opt.Quiet = False,
 ) -> None:
     """Run the model through transformers and record what its final norm read and gave, for `verify --recording`."""
-    asked = Recipe(text, tokens, None, tuple(norm or ()), all_norms, hidden_states, dtype, device)
-    recipe = opt.recipe(asked, random)
+    given = Recipe(text, tokens, None, tuple(norm or ()), all_norms, hidden_states, dtype, device)
+    recipe = asked.recipe(given, random)
     if file is None:
         raise UsageError("--output: expected a file to write the recording to, found none", hint="-o run.safetensors")
     demand = Demand(family=family, revision=revision, offline=offline)

@@ -13,8 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ln_audit.demand import Demand
 from ln_audit.errors import UsageError
-from ln_audit.record.recipe import DTYPES as RUN_DTYPES
-from ln_audit.record.recipe import LEAST, Recipe
+from ln_audit.record.recipe import LEAST
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 
@@ -35,6 +34,10 @@ def _option(
     name: str, help_: str, metavar: str | None = None, panel: str | None = None, envvar: str | None = None
 ) -> Any:
     return typer.Option(name, help=help_, metavar=metavar, rich_help_panel=panel, envvar=envvar, show_default=False)
+
+
+def _written(help_: str) -> Any:
+    return typer.Option("-o", "--output", help=help_, metavar="FILE", show_default=False)
 
 
 _RUN, _HELD, _GATE, _OUT = "Recordings", "What it is held to", "The gate", "Output"
@@ -106,19 +109,8 @@ NoColor = Annotated[bool, _option("--no-color", "No colour (NO_COLOR does the sa
 
 
 _MADE, _LOADED = "What is run and recorded", "How it is loaded"
-NewRecording = Annotated[
-    Text, typer.Option("-o", "--output", help="The recording to write.", metavar="FILE", show_default=False)
-]
-NewLock = Annotated[
-    Text,
-    typer.Option(
-        "-o",
-        "--output",
-        help="The lockfile to write; - for standard output.",
-        metavar="FILE",
-        show_default="ln-audit.lock",
-    ),
-]
+NewRecording = Annotated[Text, _written("The recording to write.")]
+NewLock = Annotated[Text, _written("The lockfile to write; default ln-audit.lock, - for standard output.")]
 RunText = Annotated[Text, _option("--text", "Run it on this text, through its own tokenizer.", "TEXT", _MADE)]
 RunTokens = Annotated[Text, _option("--tokens", "Run it on token ids: a .npy file, or numbers as text.", "FILE", _MADE)]
 RunRandom = Annotated[Text, _option("--random", "Run it on N random tokens, the same each time.", "N", _MADE)]
@@ -206,40 +198,6 @@ def values(text: str | None) -> Literal["final", "all"] | None:
     if text not in (None, "final", "all"):
         raise UsageError(f"--values: expected final or all, found {text!r}")
     return cast("Literal['final', 'all'] | None", text)
-
-
-def recipe(given: Recipe, random: str | None, *, least: int | None = None) -> Recipe:
-    """What a model is to be run on: exactly one of text, tokens and random, or `least` random tokens where none is said.
-
-    Raises `UsageError`.
-    """
-    count = number("--random", random)
-    if count is not None and (count != int(count) or count < 1):
-        raise UsageError(f"--random: expected a whole number of tokens above 0, found {random}")
-    said = [
-        name
-        for name, value in (("--text", given.text), ("--tokens", given.tokens), ("--random", random))
-        if value is not None
-    ]
-    if len(said) != 1 and (said or least is None):
-        found = " and ".join(said) or "none"
-        raise UsageError(f"--text, --tokens and --random: expected one of them, found {found}")
-    if given.dtype is not None and given.dtype not in RUN_DTYPES:
-        raise UsageError(f"--dtype: expected one of {', '.join(RUN_DTYPES)}, found {given.dtype!r}")
-    if given.norms and given.all_norms:
-        raise UsageError("--norm and --all-norms: expected one of them, found both")
-    return replace(given, random=int(count) if count is not None else None if said else least)
-
-
-def to_record(record: bool, given: Recipe, random: str | None, targets: Sequence[str] | None) -> Recipe | None:
-    """What `verify --record` runs; None without --record. Raises `UsageError` for what belongs to it and stands alone."""
-    alone = {"--text": given.text, "--random": random, "--dtype": given.dtype, "--device": given.device}
-    said = next((option for option, value in alone.items() if value is not None), None)
-    if not record and said is not None:
-        raise UsageError(f"{said}: expected --record, which it belongs to, found none")
-    if record and not targets:
-        raise UsageError("--record: expected a target to run, found none")
-    return recipe(given, random, least=LEAST) if record else None
 
 
 def check(demand: Demand, targets: Sequence[str]) -> Demand:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -39,6 +40,32 @@ def other_weights(digests: Mapping[str, str], norm: Norm, parameters: NormParame
                 " recorded with other weights"
             )
     return None
+
+
+def as_used(digests: Mapping[str, str], norm: Norm, parameters: NormParameters) -> NormParameters:
+    """The parameters as the run held them: cast to a narrower dtype, where their digests prove that they were.
+
+    Mamba cast to bfloat16 multiplies float32 rows with a bfloat16 gain, which the dtype of its output does not tell.
+    """
+    gain = _cast(parameters.gain, digests.get("gain_value_sha256"), norm.weight_offset)
+    return replace(parameters, gain=gain, bias=_cast(parameters.bias, digests.get("bias_value_sha256"), 0.0))
+
+
+def _cast(values: np.ndarray[Any, Any] | None, stated: str | None, offset: float) -> np.ndarray[Any, Any] | None:
+    """The values in the narrow dtype whose digest is stated; as they are where that is their own, or nothing is."""
+    from ln_audit.numerics.floats import FORMATS, float64
+    from ln_audit.numerics.parameters import value_sha256
+
+    if values is None or not stated or stated.lower() in (value_sha256(values, offset), value_sha256(values, 0.0)):
+        return values
+    import ml_dtypes
+    import numpy as np
+
+    for name, dtype in (("bfloat16", np.dtype(ml_dtypes.bfloat16)), ("float16", np.dtype(np.float16))):
+        form = FORMATS[name].round(float64(values))
+        if stated.lower() in (value_sha256(form, offset), value_sha256(form, 0.0)):
+            return form.astype(dtype)
+    return values
 
 
 def facts(recording: Recording, norm: str) -> Mapping[str, str]:

@@ -2,9 +2,10 @@ from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 from ln_audit.numerics.parameters import NormParameters, value_sha256
-from ln_audit.recorded_weights import facts, other_weights, stated_digests
+from ln_audit.recorded_weights import as_used, facts, other_weights, stated_digests
 from tests.checks.subject_builder import norm
 
 GAIN = np.array([1.0, 1.001, 0.5, 2.0], dtype=np.float32)
@@ -43,3 +44,21 @@ def test_of_several_norms_each_may_say_its_own():
     recording = holding({"eps": "1", "a/eps": "2", "a/gain_value_sha256": "x", "b/note": "no fact"})
     assert [facts(recording, norm).get("eps") for norm in ("a", "b", "")] == ["2", "1", "1"]
     assert (stated_digests(recording, "a"), stated_digests(recording, "b")) == ({"gain_value_sha256": "x"}, {})
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_a_digest_proves_in_which_dtype_the_run_held_its_parameters(dtype, offset):
+    cast = GAIN.astype(dtype)
+    digest = {"gain_value_sha256": str(value_sha256(cast, offset)).upper()}
+    used = as_used(digest, norm(weight_offset=offset), PARAMETERS)
+    assert used.gain is not None
+    assert (used.gain.dtype, used.gain.tolist()) == (np.dtype(dtype), cast.tolist())
+    assert used.bias is PARAMETERS.bias
+
+
+@pytest.mark.parametrize(
+    "digest", [{}, {"gain_value_sha256": str(value_sha256(GAIN, 0.0))}, {"gain_value_sha256": "0" * 64}]
+)
+def test_otherwise_they_are_taken_as_they_are_stored(digest):
+    assert as_used(digest, NORM, PARAMETERS).gain is GAIN

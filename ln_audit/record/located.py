@@ -59,8 +59,9 @@ def located(model: Any, wanted: Wanted, norms: Sequence[Norm] | None = None) -> 
         if not chosen:
             return _alike(modules, wanted)
     else:
-        main = [norm for norm in norms if norm.main]  # a family without a final norm is held to its block norms
-        chosen = [norm for norm in main if norm.role == "final"] or [norm for norm in main if norm.role == "block"]
+        blocks = [norm for norm in norms if norm.role == "block"]  # a family without a final norm is held to these
+        chosen = [norm for norm in norms if norm.role == "final" and norm.main]
+        chosen = chosen or [norm for norm in blocks if norm.main] or blocks
     if not chosen:
         raise RecordingError(f"{_called(model)}: expected a norm to record, found {_why(model, norms)}", hint=_HINT)
     return tuple(_of(norm, modules, wanted, model) for norm in chosen)

@@ -99,7 +99,7 @@ def _ids(model: Any, recipe: Recipe, found: Place) -> Any:
             f"{found.called}: expected a model that reads tokens, found one that reads {reads}",
             hint="run it yourself, inside `with ln_audit.capture(model, FILE):`",
         )
-    vocabulary = _vocabulary(model)
+    vocabulary = _vocabulary(model, found)
     if recipe.tokens is not None:
         return tokens.read(recipe.tokens, vocabulary)
     if recipe.random is not None:
@@ -110,10 +110,14 @@ def _ids(model: Any, recipe: Recipe, found: Place) -> Any:
     return np.array(ids)
 
 
-def _vocabulary(model: Any) -> int:
-    embeddings = model.get_input_embeddings()
-    rows = getattr(getattr(embeddings, "weight", None), "shape", (0,))[0]
-    return int(rows or _text(model).vocab_size)
+def _vocabulary(model: Any, found: Place) -> int:
+    """Rows of the table that ids are looked up in, else what the config says. Raises `RecordingError`."""
+    with loading.running(found):
+        try:
+            rows = model.get_input_embeddings().weight.shape[0]
+        except (NotImplementedError, AttributeError):  # several tables, or none of its own
+            rows = 0
+        return int(rows or _text(model).vocab_size)
 
 
 def _run(model: Any, ids: Any, recipe: Recipe, progress: Callable[[int, int], None]) -> None:

@@ -64,7 +64,7 @@ def test_what_cannot_be_run_is_incomplete_and_what_is_missing_still_fails(tmp_pa
     ("words", "told"),
     [
         (["--random", "5"], "--random: expected --record, which it belongs to, found none"),
-        (["--record", "--random", "0"], "--random: expected a whole number of tokens above 0, found 0"),
+        (["--record", "--random", "0"], "--random: expected a whole number of tokens above 0, found '0'"),
         (
             ["--record", "--random", "5", "--text", "x"],
             "--text, --tokens and --random: expected one of them, found --text and --random",

@@ -32,6 +32,9 @@ def tiny(family: str) -> Any:
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter.add_(0.2 * torch.randn_like(parameter))
+        for name, parameter in model.named_parameters():
+            if family == "nemotron" and name.endswith("norm.weight"):
+                parameter.sub_(1)  # what is trained lies around 1, and this family stores the gain less 1
     return model.eval()
 
 
