@@ -15,7 +15,7 @@ from tests.shared import FIXTURES, needs
 LN_F = ("ln_f.weight", "ln_f.bias")
 
 
-def run(endpoint: str, home: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+def run(endpoint: str, home: Path, *args: str, command: str = "verify", **env: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("LN_AUDIT_", "HF_"))}
     settings = {
         "HF_ENDPOINT": endpoint,
@@ -23,9 +23,15 @@ def run(endpoint: str, home: Path, *args: str, **env: str) -> subprocess.Complet
         "HF_HUB_DISABLE_XET": "1",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     }
-    command = [str(Path(sys.executable).with_name("ln-audit")), "verify", *args, "--format", "json"]
+    shape = ["--format", "json"] if command == "verify" else []
     return subprocess.run(
-        command, env=clean | settings | env, cwd=home, capture_output=True, text=True, timeout=100, check=False
+        [str(Path(sys.executable).with_name("ln-audit")), command, *args, *shape],
+        env=clean | settings | env,
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
     )
 
 
@@ -129,6 +135,23 @@ def test_a_model_on_the_hub_passes_by_branch_commit_and_file(hub, tmp_path):
         made = run(hub.endpoint, tmp_path, target)
         assert (made.returncode, report(made)["source"]["revision"]) == (0, hub.commit), target
     assert run(hub.endpoint, tmp_path, "org/name", "--revision", "main").returncode == 0
+
+
+def test_a_lock_holds_all_norms_of_a_model_on_the_hub(hub, tmp_path):
+    made = run(hub.endpoint, tmp_path, "org/name", command="lock")
+    assert (made.returncode, made.stdout) == (0, "LOCKED  org/name → ln-audit.lock\n  5 norms, 80 parameters\n")
+    text = (tmp_path / "ln-audit.lock").read_text()
+    assert f'identity = "org/name"\nrevision = "{hub.commit}"\n' in text
+    assert "[[file]]" not in text
+    hub.log.clear()
+    found = report(run(hub.endpoint, tmp_path, "org/name", "--lock", "ln-audit.lock"))
+    held = [f["status"] for f in found["findings"] if f["rule"] == "LN302"]
+    assert (found["verdict"], held) == ("pass", ["pass"] * 5)
+    assert run(hub.endpoint, tmp_path, "org/name", "--lock", "ln-audit.lock", "--values", "final").returncode == 3
+    full = run(hub.endpoint, tmp_path, "org/name", "--full", command="lock")
+    digest = hashlib.sha256((FIXTURES / "good" / "gpt2-safetensors" / "model.safetensors").read_bytes()).hexdigest()
+    assert full.returncode == 0
+    assert f'[[file]]\nname = "model.safetensors"\nsha256 = "{digest}"\n' in (tmp_path / "ln-audit.lock").read_text()
 
 
 def test_full_downloads_and_says_that_the_published_digest_holds(hub, tmp_path):
