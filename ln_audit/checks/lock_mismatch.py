@@ -16,6 +16,9 @@ review what changed in the file.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ln_audit.formats.shown import float32, number
@@ -27,10 +30,59 @@ if TYPE_CHECKING:
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Norm
+    from ln_audit.lock.explaining import Holders
     from ln_audit.lock.schema import Lock, LockedNorm, Parameter, Role
 
 RULE = Rule("LN302", "lock-mismatch")
 _SHORT = 12  # digits of a digest: enough for people to compare
+_ANOTHER = "another number of layers, or another model"
+_NUMBER = re.compile(r"\d+|\{[a-z]+\}")
+
+
+@dataclass(frozen=True)
+class _Both:
+    """The artifact and the lock that it is held to."""
+
+    subject: Subject
+    lock: Lock
+
+    @property
+    def file(self) -> str:
+        return self.subject.checkpoint.files[0]
+
+    @cached_property
+    def holders(self) -> Holders:
+        from ln_audit.lock.explaining import holders
+
+        return holders(self.lock)
+
+    @cached_property
+    def since(self) -> str:
+        """That the family's table is no longer the one that the lock was made with; empty where it is."""
+        from ln_audit.lock.data_version import data_version
+
+        family, readings = self.subject.family, self.subject.readings
+        if family is None or self.lock.family != family.name:
+            return ""
+        now = data_version({each.family.name: each.family for each in readings}.values())
+        told = f"the table of {family.name} has changed since {self.lock.where} was made"
+        return "" if self.lock.data in (None, now) else told
+
+    @cached_property
+    def then(self) -> frozenset[str]:
+        """The names that the lock has, of whatever layer."""
+        return frozenset(_NUMBER.sub("#", norm.name) for norm in self.lock.norms)
+
+    @cached_property
+    def now(self) -> frozenset[str]:
+        """The names that the family has today, of whatever layer."""
+        rows = (row.name for each in self.subject.readings for row in each.family.norms)
+        return frozenset(_NUMBER.sub("#", name) for name in rows)
+
+    def left_out(self, stack: str | None, stacks: set[str | None]) -> bool:
+        """Whether a stack is missing as a whole, and is none that the family's verdict is about."""
+        main = () if self.subject.family is None else self.subject.family.main
+        return bool(main) and stack not in main and stack not in stacks
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -48,139 +100,136 @@ def check(subject: Subject) -> Iterator[Finding]:
         told = f"the family of {whose} is not known, so its norms cannot be told by their names: give --family"
         yield RULE.skipped(file, told, required=True)
         return
-    yield from _files(subject, lock)
+    both = _Both(subject, lock)
+    yield from _files(both)
     found, added = keyed(subject.norms), offsets(subject, lock)
     for locked in lock.norms:
         norm = found.get(locked.key)
         if norm is None:
-            yield _gone(locked, subject, lock)
+            yield _gone(locked, both)
         else:
-            yield from _held(locked, norm, added[locked.key], subject, lock)
+            yield from _held(locked, norm, added[locked.key], both)
     known = {locked.key for locked in lock.norms}
-    yield from (_unlocked(norm, subject, lock) for key, norm in found.items() if key not in known)
+    yield from (_unlocked(norm, both) for key, norm in found.items() if key not in known)
 
 
-def _held(locked: LockedNorm, norm: Norm, offset: float, subject: Subject, lock: Lock) -> Iterator[Finding]:
+def _held(locked: LockedNorm, norm: Norm, offset: float, both: _Both) -> Iterator[Finding]:
     """One norm: every part that is wrong, else what could not be decided, else a pass."""
-    wrong = [*_structure(locked, norm, subject, lock)]
-    right: dict[str, list[Role]] = {}  # how they are as locked, and which are so
-    doubts: list[str] = []
-    for role, part in locked.parts:
-        finding = _part(role, part, locked, norm, offset, subject, lock)
-        if isinstance(finding, Finding):
-            wrong.append(finding)
-        elif finding is not None:
-            if finding[0]:
-                right.setdefault(finding[1], []).append(role)
-            else:
-                doubts.append(finding[1])
+    structure = [*_structure(locked, norm, both)]
+    parts = [_part(role, part, locked, norm, offset, both) for role, part in locked.parts]
+    wrong = [*structure, *(part for part in parts if isinstance(part, Finding) and part.status == "fail")]
     yield from wrong
-    if doubts and not any(finding.status == "fail" for finding in wrong):
-        unlocked = all(part is None or not part.digests for _, part in locked.parts)
-        yield RULE.skipped(norm.name, "; ".join(doubts), required=not unlocked)
-    elif not wrong:
-        told = ", ".join(f"{' and '.join(roles)} {how}" for how, roles in right.items())
-        yield RULE.passed(norm.name, told or "as locked, without parameters")
+    if wrong:
+        return
+    doubts = [part for part in parts if isinstance(part, Finding)]
+    if doubts:
+        reason = "; ".join(part.reason for part in doubts)
+        yield RULE.skipped(norm.name, reason, required=any(part.required for part in doubts))
+        return
+    right: dict[str, list[str]] = {}  # how they are as locked, and which are so
+    for (role, _), how in zip(locked.parts, parts, strict=True):
+        if isinstance(how, str):
+            right.setdefault(how, []).append(role)
+    told = ", ".join(f"{' and '.join(roles)} {how}" for how, roles in right.items())
+    yield RULE.passed(norm.name, told or "as locked, without parameters")
 
 
-def _structure(locked: LockedNorm, norm: Norm, subject: Subject, lock: Lock) -> Iterator[Finding]:
+def _structure(locked: LockedNorm, norm: Norm, both: _Both) -> Iterator[Finding]:
     """Kind, width and epsilon."""
-    file, since = subject.checkpoint.files[0], _since(subject, lock)
+    where = both.lock.where
     for what, expected, found in (("kind", locked.kind, norm.kind), ("width", locked.width, norm.width)):
-        if expected != found:
-            told = f"{file}: {norm.name}: expected {what} {expected} as in {lock.where}, found {found}"
-            yield RULE.failed(norm.name, told, since)
-    if norm.eps is None and locked.epsilon is not None:
-        yield RULE.skipped(norm.name, f"epsilon is not known: {norm.eps_source}", required=True)
-    elif norm.eps is not None and locked.epsilon is None:
-        told = f"{file}: {norm.name}: expected no epsilon as in {lock.where}, found {number(norm.eps)}"
-        yield RULE.failed(norm.name, told, since)
-    elif norm.eps is not None and locked.epsilon is not None and float32(norm.eps) != float32(locked.epsilon):
-        told = f"{norm.eps_source}: {norm.name}: expected epsilon {number(locked.epsilon)} as in {lock.where}, found {number(norm.eps)}"
+        if expected == found:
+            continue
+        told = f"{both.file}: {norm.name}: expected {what} {expected} as in {where}, found {found}"
+        if what == "kind" and both.since:  # it is the table that says it
+            yield RULE.skipped(norm.name, f"{told}: {both.since}", required=True)
+        else:
+            yield RULE.failed(norm.name, told, both.since)
+    if norm.eps is None:
+        if locked.epsilon is not None:
+            yield RULE.skipped(norm.name, f"epsilon is not known: {norm.eps_source}", required=True)
+    elif locked.epsilon is None or float32(norm.eps) != float32(locked.epsilon):
+        was = "none" if locked.epsilon is None else number(locked.epsilon)
+        told = f"{norm.name}: expected epsilon {was} as in {where}, found {number(norm.eps)}"
         if norm.eps_origin == "assumed":
             yield RULE.skipped(norm.name, f"{told}, which is only assumed: give --config or --eps", required=True)
         else:
-            yield RULE.failed(norm.name, told, "the converter did not hand it on, or it was changed since")
+            reason = "the converter did not hand it on, or it was changed since"
+            yield RULE.failed(norm.name, f"{norm.eps_source}: {told}", reason)
 
 
 def _part(
-    role: Role, part: Parameter | None, locked: LockedNorm, norm: Norm, offset: float, subject: Subject, lock: Lock
-) -> Finding | tuple[bool, str] | None:
-    """A failure; else (whether it is as locked, what is to be told); None where there is nothing on both sides."""
+    role: Role, part: Parameter | None, locked: LockedNorm, norm: Norm, offset: float, both: _Both
+) -> Finding | str | None:
+    """How it is as locked, or a failure, or why that is not known; None where there is nothing on both sides."""
     from ln_audit.lock.explaining import explained
     from ln_audit.lock.holding import sameness, values
 
-    file, tensor = subject.checkpoint.files[0], norm.gain if role == "gain" else norm.bias
+    subject, where, tensor = both.subject, both.lock.where, norm.gain if role == "gain" else norm.bias
     info = subject.checkpoint.tensors.get(tensor or "")
     if info is None:
-        return None if part is None else _lacking(role, part, norm, subject, lock)
+        return None if part is None else _lacking(role, part, norm, both)
+    told = f"{both.file}: {tensor}: expected {role}"
     if part is None:
-        return RULE.failed(norm.name, f"{file}: {tensor}: expected no {role} as in {lock.where}, found one")
+        return RULE.failed(norm.name, f"{both.file}: {tensor}: expected no {role} as in {where}, found one")
     if info.elements != part.elements:
-        told = f"{file}: {tensor}: expected {role} of {part.elements:,} elements as in {lock.where}, found {info.elements:,}"
+        told = f"{told} of {part.elements:,} elements as in {where}, found {info.elements:,}"
         return RULE.failed(norm.name, told, "a part of it, or another model")
     if not part.digests:
-        return False, f"{lock.where} holds no values of its {role}"
+        return RULE.skipped(norm.name, f"{where} holds no values of its {role}")
     ours = values(subject, norm, role, offset)
     if ours is None:
-        read = (
-            "is quantized, so no value is exact"
-            if info.name in subject.values
-            else "was not read (--values all reads it)"
-        )
-        return False, f"{tensor} {read}"
+        read = info.name in subject.values
+        why = "is quantized, so no value is exact" if read else "was not read (--values all reads it)"
+        return RULE.skipped(norm.name, f"{tensor} {why}", required=True)
     same = sameness(part, ours)
-    if same is not None:
-        note = "" if same == "same" else f" after rounding to {STORED[ours.dtype]}, in which it is stored"
-        return True, f"as locked{note}"
-    told = f"{file}: {tensor}: expected {role} {_digest(part)} as in {lock.where}, found {ours.exact[1][:_SHORT]}"
-    return RULE.failed(norm.name, told, explained(lock, locked, role, part, ours))
+    if same is None:
+        told = f"{told} {_digest(part)} as in {where}, found {ours.exact[1][:_SHORT]}"
+        return RULE.failed(norm.name, told, explained(both.holders, locked, role, part, ours))
+    return "as locked" if same == "same" else f"as locked after rounding to {STORED[ours.dtype]}, in which it is stored"
 
 
-def _lacking(role: Role, part: Parameter, norm: Norm, subject: Subject, lock: Lock) -> Finding | tuple[bool, str]:
+def _lacking(role: Role, part: Parameter, norm: Norm, both: _Both) -> Finding:
     """A locked parameter that is not there: a failure, but where it may be there under a name that nobody knows."""
     tensor = (norm.gain if role == "gain" else norm.bias) or f"the {role} of {norm.name}"
-    if subject.renamed(norm) or norm.doubt:
-        return False, f"{tensor} is not there under its name"
-    told = f"{subject.checkpoint.files[0]}: {tensor}: expected {role} {_digest(part)} as in {lock.where}, found no such tensor"
-    return RULE.failed(norm.name, told, _since(subject, lock))
+    if both.subject.renamed(norm) or norm.doubt:
+        return RULE.skipped(norm.name, f"{tensor} is not there under its name", required=True)
+    told = f"{both.file}: {tensor}: expected {role} {_digest(part)} as in {both.lock.where}, found no such tensor"
+    return RULE.failed(norm.name, told, both.since)
 
 
-def _gone(locked: LockedNorm, subject: Subject, lock: Lock) -> Finding:
-    told = f"{subject.checkpoint.files[0]}: {locked.name}: expected the norm as in {lock.where}, found none"
-    if _left_out(locked.stack, subject, {norm.stack for norm in subject.norms}):
+def _gone(locked: LockedNorm, both: _Both) -> Finding:
+    """A norm that only the lock has."""
+    told = f"{both.file}: {locked.name}: expected the norm as in {both.lock.where}, found none"
+    if both.left_out(locked.stack, {norm.stack for norm in both.subject.norms}):
         return RULE.skipped(locked.name, f"{told} of stack {locked.stack}")
-    return RULE.failed(locked.name, told, _since(subject, lock) or "another number of layers, or another model")
+    if both.since and _NUMBER.sub("#", locked.name) not in both.now:
+        return RULE.skipped(locked.name, f"{told}: {both.since}", required=True)
+    return RULE.failed(locked.name, told, both.since or _ANOTHER)
 
 
-def _unlocked(norm: Norm, subject: Subject, lock: Lock) -> Finding:
-    file = subject.checkpoint.files[0]
-    if _left_out(norm.stack, subject, {locked.stack for locked in lock.norms}):
-        return RULE.skipped(norm.name, f"{lock.where} holds no norm of stack {norm.stack}")
-    told = f"{file}: {norm.name}: expected no norm that is not in {lock.where}, found it"
-    return RULE.failed(norm.name, told, _since(subject, lock) or "another number of layers, or another model")
+def _unlocked(norm: Norm, both: _Both) -> Finding:
+    """A norm that only the artifact has."""
+    where = both.lock.where
+    if both.left_out(norm.stack, {locked.stack for locked in both.lock.norms}):
+        return RULE.skipped(norm.name, f"{where} holds no norm of stack {norm.stack}")
+    told = f"{both.file}: {norm.name}: expected no norm that is not in {where}, found it"
+    if both.since and _NUMBER.sub("#", norm.promised) not in both.then:
+        return RULE.skipped(norm.name, f"{told}: {both.since}", required=True)
+    return RULE.failed(norm.name, told, both.since or _ANOTHER)
 
 
-def _left_out(stack: str | None, subject: Subject, stacks: set[str | None]) -> bool:
-    """Whether a stack is missing as a whole, and is none that the family's verdict is about."""
-    main = () if subject.family is None else subject.family.main
-    return bool(main) and stack not in main and stack not in stacks
-
-
-def _files(subject: Subject, lock: Lock) -> Iterator[Finding]:
+def _files(both: _Both) -> Iterator[Finding]:
     """The hashes of whole files, which bind only the container that was locked."""
-    if lock.container != subject.checkpoint.format:
-        return
-    for file in lock.files:
-        found = subject.hashes.get(file.name)
+    checkpoint, where = both.subject.checkpoint, both.lock.where
+    for file in both.lock.files if both.lock.container == checkpoint.format else ():
+        found = both.subject.hashes.get(file.name)
         if found is None:
-            there = file.name in subject.checkpoint.files
-            told = (
-                "its SHA-256 was not worked out: --full does" if there else "locked, and no file of that name is here"
-            )
-            yield RULE.skipped(file.name, told)
+            there = file.name in checkpoint.files
+            why = "its SHA-256 was not worked out: --full does" if there else "locked, and no file of that name is here"
+            yield RULE.skipped(file.name, why)
         elif found != file.sha256:
-            told = f"{file.name}: expected SHA-256 {file.sha256[:_SHORT]} as in {lock.where}, found {found[:_SHORT]}"
+            told = f"{file.name}: expected SHA-256 {file.sha256[:_SHORT]} as in {where}, found {found[:_SHORT]}"
             yield RULE.failed(file.name, told, "something in the file is not as it was locked, be it no norm")
         else:
             yield RULE.passed(file.name, "SHA-256 as locked")
@@ -188,17 +237,3 @@ def _files(subject: Subject, lock: Lock) -> Iterator[Finding]:
 
 def _digest(part: Parameter) -> str:
     return next(iter(part.digests.values()), "")[:_SHORT]
-
-
-def _since(subject: Subject, lock: Lock) -> str:
-    """That the family's table is no longer the one that the lock was made with: what it promises may have changed."""
-    from ln_audit.lock.data_version import data_version
-
-    readings = {each.family.name: each.family for each in subject.readings}
-    if (
-        subject.family is None
-        or lock.family != subject.family.name
-        or lock.data in (None, data_version(readings.values()))
-    ):
-        return ""
-    return f"the table of {lock.family} has changed since {lock.where} was made"

@@ -10,20 +10,34 @@ from ln_audit.lock.schema import FLOAT64, VALUE
 from ln_audit.numerics.parameters import value_sha256
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ln_audit.lock.holding import Values
     from ln_audit.lock.schema import Lock, LockedNorm, Parameter, Role
+
+    Holders = Mapping[tuple[str, str, str], Sequence[LockedNorm]]
 
 _CONSTANTS = (-1.0, 1.0, 2.0, -2.0)
 
 
-def explained(lock: Lock, norm: LockedNorm, role: Role, locked: Parameter, found: Values) -> str:
-    """One sentence: the likely cause, or that there is none to be told."""
+def holders(lock: Lock) -> Holders:
+    """(gain or bias, name of the digest, digest) → the norms that have it."""
+    found: dict[tuple[str, str, str], list[LockedNorm]] = {}
+    for norm in lock.norms:
+        for role, part in norm.parts:
+            for name, digest in part.digests.items() if part is not None else ():
+                found.setdefault((role, name, digest), []).append(norm)
+    return found
+
+
+def explained(known: Holders, norm: LockedNorm, role: Role, locked: Parameter, found: Values) -> str:
+    """One sentence: the likely cause, or that there is none to be told. `known` are the `holders` of the lock."""
     if found.stored.size != locked.elements:
         return "a part of it, or another model"
     return (
         _narrower(locked, found)
         or (_constant(locked, found) if role == "gain" else None)
-        or _another(lock, norm, role, found)
+        or _another(known, norm, role, found)
         or _initial(role, found)
         or "it differs: another model or revision, or values that were changed"
     )
@@ -52,20 +66,18 @@ def _constant(locked: Parameter, found: Values) -> str | None:
     return None
 
 
-def _another(lock: Lock, norm: LockedNorm, role: Role, found: Values) -> str | None:
+def _another(known: Holders, norm: LockedNorm, role: Role, found: Values) -> str | None:
     name, digest = found.exact
-    holders = [
-        other.name
-        for other in lock.norms
-        for part, parameter in other.parts
+    others = {
+        other.key: other
+        for each in (name, found.rounding or "")
+        for other in known.get((role, each, digest), ())
         if other.key != norm.key
-        and part == role
-        and parameter is not None
-        and digest in (parameter.digests.get(name), parameter.digests.get(found.rounding or ""))
-    ]
-    if len(holders) != 1:  # many of equal values (all ones) say nothing
+    }
+    if len(others) != 1:  # many of equal values (all ones) say nothing
         return None
-    return f"these are the values of {holders[0]}: two norms changed places, or one was copied over the other"
+    (other,) = others.values()
+    return f"these are the values of {other.name}: two norms changed places, or one was copied over the other"
 
 
 def _initial(role: Role, found: Values) -> str | None:

@@ -11,6 +11,7 @@ from ln_audit.lock.digests import digests
 from ln_audit.lock.making import family_offset
 from ln_audit.lock.naming import keyed
 from ln_audit.lock.schema import FLOAT64, STORED, VALUE
+from ln_audit.numerics.parameters import value_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,11 +41,11 @@ class Values:
         """As a lock of this artifact would have them."""
         return digests(self.stored, self.offset, self.family_offset)
 
-    @property
+    @cached_property
     def exact(self) -> tuple[str, str]:
         """The digest that says all: its name, and the digest."""
-        name = VALUE if VALUE in self.digests else FLOAT64
-        return name, self.digests[name]
+        digest = value_sha256(self.stored, self.offset)
+        return (FLOAT64, self.digests[FLOAT64]) if digest is None else (VALUE, digest)
 
     @property
     def rounding(self) -> str | None:

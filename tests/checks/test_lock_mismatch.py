@@ -301,10 +301,31 @@ def test_not_asking_for_it_says_nothing():
     assert list(lock_mismatch.check(subject(WHOLE, norm()))) == []
 
 
+SINCE = "the table of gpt2 has changed since ln-audit.lock was made"
+
+
 def test_a_table_that_has_changed_since_is_told(tmp_path, locked):
     other = replace(locked, data="000000000000", norms=locked.norms[1:])
     (finding,) = said(held(folder(tmp_path / "m"), other), "fail")
-    assert finding.reason == "the table of gpt2 has changed since ln-audit.lock was made"
+    assert finding.reason == SINCE
+
+
+def test_a_norm_or_kind_that_only_one_version_of_the_table_knows_cannot_be_told(tmp_path, locked):
+    target, old = folder(tmp_path / "m"), replace(locked, data="000000000000")
+    final = replace(old.norms[-1], kind="rms_norm")
+    for norms, subject_, of in (
+        (old.norms[:-1], "ln_f", "expected no norm that is not in ln-audit.lock, found it"),
+        ((*old.norms, replace(final, name="ln_e")), "ln_e", "expected the norm as in ln-audit.lock, found none"),
+        ((*old.norms[:-1], final), "ln_f", "expected kind rms_norm as in ln-audit.lock, found layer_norm"),
+    ):
+        report = held(target, replace(old, norms=norms))
+        assert (report.verdict.word, said(report, "fail")) == ("incomplete", [])
+        (skip,) = said(report, "skip")
+        assert (skip.subject, skip.required, skip.reason) == (
+            subject_,
+            True,
+            f"model.safetensors: {subject_}: {of}: {SINCE}",
+        )
 
 
 # ------------------------------------------------------------------------------------------------------- whole files

@@ -1,10 +1,12 @@
 """What a digest tells of why values are not the locked ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ln_audit.lock.digests import digests
-from ln_audit.lock.explaining import explained
+from ln_audit.lock.explaining import explained, holders
 from ln_audit.lock.holding import Values
 from ln_audit.lock.schema import Lock, LockedNorm, Parameter
 from tests.lock.models import BFLOAT16
@@ -21,7 +23,8 @@ def norm(name: str, gain: np.ndarray) -> LockedNorm:
 def told(locked: np.ndarray, ours: np.ndarray, dtype: str = "F32", others: tuple[LockedNorm, ...] = (), role="gain"):
     of = norm("a", locked)
     assert of.gain is not None
-    return explained(Lock((of, *others), "m", "gguf"), of, role, of.gain, Values("a.weight", dtype, ours, 0.0, 0.0))
+    known = holders(Lock((of, *(replace(each, bias=each.gain) for each in others)), "m", "gguf"))
+    return explained(known, of, role, of.gain, Values("a.weight", dtype, ours, 0.0, 0.0))
 
 
 @pytest.mark.parametrize(
