@@ -56,12 +56,13 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _from_bfloat16(names: Iterable[str], subject: Subject) -> bool:
     """Whether float32 tensors hold nothing but bfloat16 values, and enough different ones that it is no accident."""
+    stored = [subject.values.get(name) for name in names]
+    read = [each.data for each in stored if each is not None and each.exact and each.dtype == "F32"]
+    if len(read) < len(stored) or not read:
+        return False
     import numpy as np
 
-    stored = [subject.values.get(name) for name in names]
-    held = [
-        np.frombuffer(each.data, "<u4") for each in stored if each is not None and each.exact and each.dtype == "F32"
-    ]
-    if len(held) < len(stored) or any((bits & 0xFFFF).any() for bits in held):
+    held = [np.frombuffer(data, "<u4") for data in read]
+    if any((bits & 0xFFFF).any() for bits in held):
         return False
     return len(np.unique(np.concatenate(held))) >= _DISTINCT

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _INDEX = re.compile(r"\{([a-z]+)\}")
+_NUMBERED = re.compile(r"(?:^|\.)[0-9{]")
 _GROUP = r"(?P<\1>[0-9]{1,7})"  # ten million layers are a hostile name
 
 
@@ -77,8 +78,11 @@ def _by_tail(names: Iterable[str]) -> Mapping[str, list[str]]:
 
 def _tail(name: str) -> str:
     """The last two words, `#` for a number or an index."""
-    words = name.rsplit(".", 2)[-2:]
-    return ".".join("#" if word[:1] == "{" or (word.isascii() and word.isdigit()) else word for word in words)
+    tail = name[name.rfind(".", 0, max(name.rfind("."), 0)) + 1 :]
+    if not _NUMBERED.search(tail):
+        return tail
+    words = ("#" if word[:1] == "{" or (word.isascii() and word.isdigit()) else word for word in tail.split("."))
+    return ".".join(words)
 
 
 def fill(pattern: str, indexes: Mapping[str, int]) -> str:
