@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from ln_audit.families.table import parse  # noqa: E402
 
-from . import coverage  # noqa: E402
+from . import coverage, tables  # noqa: E402
 from .table_text import Table, write  # noqa: E402
 
 _PART_KEYS = ("config", "prefixes", "stack", "default", "without", "when")
@@ -34,6 +34,9 @@ _OWN = (
     "prefixes",
 )  # may differ in a shared table
 
+_FEWEST = 4  # names of matrices; embeddings and a head tell nobody apart
+_NORM = re.compile(r"norm|(^|[._])ln(_|\d|\.|$)")  # in the name of a tensor
+
 
 def write_all(cache: Path) -> None:
     """Write every table, the index and the coverage page; print what changed."""
@@ -44,7 +47,7 @@ def write_all(cache: Path) -> None:
         del reached[name]
     files: dict[str, str] = {}
     for group in grouped(reached):
-        table = shared(group)
+        table = telling(shared(group))
         text = write(table, comments(table))
         parse(text, f"{table['name']}.toml")
         files[table["name"]] = text
@@ -56,6 +59,16 @@ def write_all(cache: Path) -> None:
         (DATA / f"{name}.toml").write_text(text, encoding="utf-8")
     coverage.write(found, len(files))
     subprocess.run([sys.executable, str(ROOT / "scripts" / "index_families.py")], check=True)
+
+
+def telling(table: Table) -> Table:
+    """Without the names that tell it, where those are the few that all families have; a hybrid's first layers vary.
+
+    Names written by hand stay.
+    """
+    named = [name for name in table.get("recognised_by", []) if not _NORM.search(name)]
+    by_hand = "recognised_by" in tables.by_hand().get(table["name"], {})
+    return table if by_hand or len(named) >= _FEWEST else table | {"recognised_by": []}
 
 
 def ours() -> list[Path]:
