@@ -66,7 +66,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _parts(subject: Subject) -> Iterator[_Part]:
-    """Every tensor that was read, once, whose values are the stored ones: floats, of one dimension but for ones."""
+    """Every tensor that was read, once, whose values are the stored ones: floats, a vector of the norm's width."""
     from ln_audit.numerics.exponent_bits import exponent_bits
 
     seen: set[str] = set()
@@ -76,7 +76,8 @@ def _parts(subject: Subject) -> Iterator[_Part]:
                 continue
             seen.add(name)
             stored, size = subject.values[name], subject.arrays[name].size
-            if stored.exact and exponent_bits(stored.dtype) and size and size == max(stored.shape, default=0):
+            fits = size and size == max(stored.shape, default=0) and norm.width in {None, size}
+            if stored.exact and fits and exponent_bits(stored.dtype):
                 yield _Part(norm, name, other)
 
 

@@ -72,28 +72,30 @@ def test_a_channel_whose_bias_is_next_to_nothing_too_has_died_in_training():
 
 
 def test_what_no_single_bit_makes_ordinary_is_left_to_training():
-    of = model({})
-    of.arrays["h.3.ln_1.weight"][5] = 2.0**-40  # what is stored there is an ordinary value: no bit turns it into one
-    stored = np.array(of.arrays["h.3.ln_1.weight"], np.float32)
-    tensors = {name: np.array(array, np.float32) for name, array in of.arrays.items()} | {"h.3.ln_1.weight": stored}
+    of = model({"h.3.ln_1.weight": (5, 5)})
+    tensors = {name: np.array(array, np.float32) for name, array in of.arrays.items()}
+    tensors["h.3.ln_1.weight"][5] *= 2.0**-8  # forty octaves away are two bits
     assert [f.status for f in lone_outlier.check(subject(tensors, *of.norms))] == ["pass"]
 
 
 def test_without_neighbours_it_is_only_possible():
     gain = np.linspace(0.8, 1.2, 64).astype(np.float32)
     gain.view(np.uint32)[9] ^= np.uint32(1 << 27)
-    (finding,) = lone_outlier.check(subject({"ln_f.weight": gain}, norm(bias=None)))
+    (finding,) = lone_outlier.check(subject({"ln_f.weight": gain}, norm(bias=None, width=64)))
     assert (finding.evidence["confidence"], finding.evidence["bit"]) == ("possible", 4)
     assert "as in the rest of its tensor" in finding.reason
 
 
 def test_a_tensor_that_several_norms_share_counts_once_and_what_was_not_read_is_a_skip():
     gain = np.linspace(0.8, 1.2, 64).astype(np.float32)
-    norms = [norm(f"h.{n}.ln_1", promised=f"h.{n}.ln_1", gain="shared.weight", bias=None, layer=n) for n in range(5)]
+    norms = [
+        norm(f"h.{n}.ln_1", promised=f"h.{n}.ln_1", gain="shared.weight", bias=None, layer=n, width=64)
+        for n in range(5)
+    ]
     assert found(lone_outlier, subject({"shared.weight": gain}, *norms)) == [
         ("pass", "h.{layer}.ln_1", "no lone outlier in 1 norm")
     ]
-    assert found(lone_outlier, subject({"ln_f.weight": gain}, norm(bias=None), read=False)) == [
+    assert found(lone_outlier, subject({"ln_f.weight": gain}, norm(bias=None, width=64), read=False)) == [
         ("skip", "1 norms", "values not read; --values all reads them")
     ]
 

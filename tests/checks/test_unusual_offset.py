@@ -56,6 +56,10 @@ def test_large_gains_are_nothing_unusual_in_a_family_without_the_convention():
     assert [f.status for f in unusual_offset.check(model([2.0] * 5))] == ["pass"]
 
 
+def test_a_model_whose_gains_hardly_moved_from_one_is_not_accused():
+    assert [f.status for f in unusual_offset.check(model([0.03] * 5, "gemma2", 1.0, spread=0.02))] == ["pass"]
+
+
 def test_one_norm_around_zero_among_many_is_what_trained_models_have():
     assert [f.status for f in unusual_offset.check(model([0.0] + [1.0] * 20))] == ["pass"]
 
