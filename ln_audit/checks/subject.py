@@ -71,15 +71,18 @@ class Subject:
         """What a norm's missing parameters may be called, where a graph computes norms with parameters that no family
         names: exporters rename what they fold. Empty where nothing is missing.
         """
-        tensors, promised = self.checkpoint.tensors, {name for known in self.norms for name in known.tensors}
+        tensors = self.checkpoint.tensors
         if not self.checkpoint.computes or all(name in tensors for name in norm.tensors):
             return ()
+        promised = {name for known in self.norms for name in known.tensors}
         lost = norm.gain not in tensors
         read = [
             site.gain if lost else site.bias
             for site in self.checkpoint.norm_sites
             if lost or (site.gain == norm.gain and (site.bias is not None or not site.bias_certain))
         ]
+        if read.count(None) <= sum(not known.tensors for known in self.norms):
+            read = [name for name in read if name is not None]  # those that the family has without parameters
         unnamed = [name or "one that is computed" for name in read if name not in promised]
         return tuple(dict.fromkeys(unnamed))
 
