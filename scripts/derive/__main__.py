@@ -1,7 +1,8 @@
 """Derive the family tables from transformers: python -m scripts.derive [MODEL_TYPE …]
 
 Without types, all of them; with types, only those are derived again and the others are taken from build/families. Prints
-what changed, and what could not be reached with the reason. `--write` derives nothing and writes what was derived before.
+what changed, and what could not be reached with the reason. `--write` derives nothing and writes what was derived before,
+`--missing` derives what is not in build/families yet: a run that was interrupted goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ def main(chosen: list[str]) -> None:
     from scripts.derive import output, tiny, worker
 
     CACHE.mkdir(parents=True, exist_ok=True)
-    types = [] if chosen == ["--write"] else chosen or tiny.model_types()
+    types = chosen or tiny.model_types()
+    if chosen == ["--write"]:
+        types = []
+    elif chosen == ["--missing"]:
+        types = [name for name in tiny.model_types() if not (CACHE / f"{name}.json").exists()]
     # Not ProcessPoolExecutor: with max_tasks_per_child it can hang for ever (python/cpython issue 115634).
     with get_context("spawn").Pool(int(os.environ.get("DERIVE_WORKERS", "2")), maxtasksperchild=20) as pool:
         for at, (model_type, table) in enumerate(pool.imap(worker.derive, types), 1):

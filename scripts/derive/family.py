@@ -119,7 +119,8 @@ class Level:
         alive = [any(found) if found is not None else False for found in there[1:]]
         when = presence.conditions(self.varied.variations, self._there(alive, there), {str(key) for key in ignored})
         row["when"] = self._when((*self.when, *when))
-        beside = presence.beside(self.patterns, pattern, [each or set() for each in there], outside=rooted)
+        without = presence.nulled(self.varied.variations, self._there(alive, there))
+        beside = presence.beside(self.patterns, pattern, [each or set() for each in there], without, outside=rooted)
         if beside is not None:
             row["beside"] = _named(beside[len(self.base) :] if not rooted else beside, indexes)
         row["rooted"] = rooted

@@ -42,6 +42,15 @@ def conditions(variations: Sequence[Variation], there: Sequence[bool], ignored: 
     return tuple(found)
 
 
+def nulled(variations: Sequence[Variation], there: Sequence[bool]) -> set[int]:
+    """The surveys (the base is 0) in which a key that is null takes the norm away.
+
+    A table cannot tell null from an absent key; the tensors beside the norm can.
+    """
+    pairs = enumerate(zip(variations, there, strict=True), 1)
+    return {at for at, (each, present) in pairs if each.value is None and not present}
+
+
 def _condition(key: str, base: Any, rows: list[tuple[Any, Any, bool]]) -> When | None:
     lost = [value for _, value, present in rows if not present]
     kept = [base, *(value for _, value, present in rows if present)]
@@ -69,10 +78,13 @@ def enabling(variation: Variation) -> When:
     return When(variation.key, "truthy")
 
 
-def beside(patterns: Patterns, pattern: Pattern, there: Sequence[set[Indexes]], *, outside: bool) -> str | None:
+def beside(
+    patterns: Patterns, pattern: Pattern, there: Sequence[set[Indexes]], without: set[int], *, outside: bool
+) -> str | None:
     """What stands beside a norm that not every layer has, every model builds or every count tells; None: it needs none.
 
-    `there`: per survey, the indexes under which the norm is. `outside`: it belongs to a head.
+    `there`: per survey, the indexes under which the norm is. `without`: surveys where what stands beside it must be gone as
+    well. `outside`: it belongs to a head.
     """
     parents = pattern.parents()
     uncounted = any(parent not in patterns.keys for parent in parents)
@@ -80,13 +92,17 @@ def beside(patterns: Patterns, pattern: Pattern, there: Sequence[set[Indexes]], 
         found and found != full for found, full in zip(there, _everywhere(patterns, pattern), strict=True) if parents
     )
     crossing = any(token is not None and token.startswith(_CROSS) for token in pattern.tokens)
-    if not (uncounted or uneven or crossing or outside):
+    if not (uncounted or uneven or crossing or outside or without):
         return None
     own = [_own_names(patterns, at, pattern) for at in range(len(patterns.surveys))]
     lowest = max((i for i, token in enumerate(pattern.tokens) if token is None), default=-1) + 1
     for prefix in _prefixes(patterns, pattern, max(lowest, 1)):
         places = [patterns.places(at, prefix, own[at]) for at in range(len(patterns.surveys))]
-        if all(found == norm for found, norm in zip(places, there, strict=True) if norm) and any(places):
+        alike = [
+            found == norm or not (norm or at in without)
+            for at, (found, norm) in enumerate(zip(places, there, strict=True))
+        ]
+        if all(alike) and any(places):
             return ".".join("*" if token is None else token for token in prefix) + "."
     return ".".join("*" if token is None else token for token in pattern.tokens) + "."
 

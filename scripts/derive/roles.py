@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import PreTrainedModel
 
+from .worker import TooLong
+
 if TYPE_CHECKING:
     from .patterns import Patterns
     from .survey import Site
@@ -46,7 +48,9 @@ def run(model: torch.nn.Module, paths: set[str]) -> Run:
         with torch.no_grad():
             model(**inputs(model))
         seen.complete = True
-    except Exception:  # noqa: BLE001 - a model whose inputs we cannot make; its submodels may have run
+    except (KeyboardInterrupt, SystemExit, TooLong):
+        raise
+    except BaseException:  # noqa: BLE001 - inputs we cannot make, or a missing library (no Exception in transformers)
         seen.complete = False
     for handle in handles:
         handle.remove()

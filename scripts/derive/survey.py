@@ -74,16 +74,31 @@ def _class(module: torch.nn.Module) -> tuple[str, tuple[str, ...]]:
     return f"{type(module).__module__}.{type(module).__qualname__}", leaves
 
 
-def survey(model: torch.nn.Module, kinds: Kinds, *, meta: bool) -> Survey:
-    """Walk a model. Raises `Unmeasured` on meta where it meets a class that was never measured."""
+@dataclass
+class Written:
+    """What `save_pretrained` would write: tensors by name, the module's name → the saved one, names that are tied away."""
+
+    tensors: dict[str, torch.Tensor]
+    saved: dict[str, str]
+    tied: set[str]
+
+
+def written(model: torch.nn.Module) -> Written:
+    """The model's tensors under their saved names."""
     state = model.state_dict()
     tied = _tied(model, state)
-    written = revert_weight_conversion(model, dict(state))
+    renamed = revert_weight_conversion(model, dict(state))
     own = {id(tensor): name for name, tensor in state.items()}
-    saved = {own[id(tensor)]: name for name, tensor in written.items() if id(tensor) in own}
+    saved = {own[id(tensor)]: name for name, tensor in renamed.items() if id(tensor) in own}
     dropped = {saved[name] for name in tied if name in saved}
-    written = {name: tensor for name, tensor in written.items() if name not in dropped and not _EXPERTS.search(name)}
-    base = _base(model, saved)
+    kept = {name: each for name, each in renamed.items() if name not in dropped and not _EXPERTS.search(name)}
+    return Written(kept, saved, tied)
+
+
+def survey(model: torch.nn.Module, kinds: Kinds, *, meta: bool) -> Survey:
+    """Walk a model. Raises `Unmeasured` on meta where it meets a class that was never measured."""
+    found = written(model)
+    base = _base(model, found.saved)
     sites: dict[str, Site] = {}
     for path, module in norms.candidates(model):
         known = kinds.known(module) if meta else None
@@ -91,10 +106,10 @@ def survey(model: torch.nn.Module, kinds: Kinds, *, meta: bool) -> Survey:
             raise Unmeasured(path)
         measured = None if meta else kinds.measured(module)
         if known or measured is not None:
-            site = _site(path, module, measured, saved, base, tied)
+            site = _site(path, module, measured, found.saved, base, found.tied)
             if site is not None:
                 sites.setdefault(site.stem, site)
-    return Survey({name: tuple(tensor.shape) for name, tensor in written.items()}, sites, base[1], saved)
+    return Survey({name: tuple(tensor.shape) for name, tensor in found.tensors.items()}, sites, base[1], found.saved)
 
 
 class Unmeasured(Exception):  # noqa: N818 - not an error: the model is then built for real

@@ -6,11 +6,14 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import family, parts
 from . import variations as varying
 from .table_text import Table, named_epsilons
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 BY_HAND = Path(__file__).with_name("data") / "by_hand.toml"
 _INV_FREQ = "layers.{layer}.self_attn.rotary_emb.inv_freq"  # old versions stored it; transformers drops it on loading
@@ -40,7 +43,7 @@ def derive(model_type: str) -> Table:
         "architectures": architectures,
         "prefixes": parts.prefixes(derived.varied, derived.base, _class_prefixes(architectures)),
         "main": _main(derived, rows),
-        "recognised_by": _telling(derived),
+        "recognised_by": telling(derived.varied.base.tensors, derived.base),
         "buffers": _buffers(derived),
         **_tied(derived),
         "sizes": derived.sizes.rows,
@@ -181,25 +184,13 @@ def _class_prefixes(architectures: list[str]) -> list[str]:
     return list(found)
 
 
-def _telling(derived: family.Derived) -> list[str]:
-    """Tensor names of the first layer and of no layer that every model of the type has."""
-    base, surveys = derived.base, [derived.varied.base, *(each.survey for each in derived.varied.variations)]
-    names = []
-    for name in derived.varied.base.tensors:
-        numbers = [token for token in name.split(".") if token.isdigit()]
-        if not name.startswith(base) or any(number != "0" for number in numbers) or "expert" in name:
-            continue
-        if name.startswith("lm_head") or derived.parts:
-            continue
-        if all(name in survey.tensors for survey in surveys if not _resized(survey, name)):
-            names.append(name[len(base) :])
-    return names
+def telling(tensors: Iterable[str], base: str) -> list[str]:
+    """The names that the type's usual checkpoint has of no layer and of the first one.
 
-
-def _resized(survey: Any, name: str) -> bool:
-    """A survey that says nothing of this name: another kind of first layer."""
-    first = name.split(".0.", maxsplit=1)[0] if ".0." in name else None
-    return first is not None and not any(other.startswith(f"{first}.0.") for other in survey.tensors)
+    All of them: then no family can fit another's usual checkpoint with more names than that one's own.
+    """
+    first = [name for name in tensors if not any(t.isdigit() and t != "0" for t in name.split("."))]
+    return [name.removeprefix(base) for name in first if name.startswith(base)]
 
 
 def _buffers(derived: family.Derived) -> list[str]:

@@ -27,7 +27,9 @@ def derive(model_type: str) -> tuple[str, dict[str, Any]]:
     signal.alarm(_LONGEST)
     try:
         table = tables.derive(model_type)
-    except (Exception, TooLong) as error:  # noqa: BLE001 - one type that cannot be built does not stop the others
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - one type that cannot be built does not stop the others
         if os.environ.get("DERIVE_DEBUG"):
             traceback.print_exc()
         reason = " ".join(str(error).split()).strip('"')
