@@ -1,4 +1,4 @@
-"""The policy of a gate: rules that must be decided, warnings that fail, families of one's own. It only ever adds."""
+"""The policy of a gate: what must be decided, warnings that fail, families of one's own, and waivers, which alone take away, and end."""
 
 from __future__ import annotations
 
