@@ -26,6 +26,7 @@ STANDS_FOR = {
     "other/model.safetensors": "fixtures/good/gpt2-safetensors",
     "run.safetensors": "fixtures/good/gpt2-recorded/run.safetensors",
     "before.npy": "before.npy",
+    "ln-audit.lock": "fixtures/good/gpt2-locked/ln-audit.lock",
 }
 NEED_TORCH = [
     c for c in COMMANDS if re.search(r" record | --record( |$)", c)
@@ -50,6 +51,8 @@ def test_every_command_runs_and_passes(command, tmp_path):
         for name, array in load_file(ROOT / "fixtures" / "good" / "gpt2-recorded" / "run.safetensors").items():
             np.save(tmp_path / f"{name}.npy", array)
             command = command.replace(f"{name}.npy", str(tmp_path / f"{name}.npy"))
+    if command.startswith("ln-audit lock"):
+        command = command.replace("ln-audit.lock", str(tmp_path / "ln-audit.lock"))
     for placeholder, real in STANDS_FOR.items():
         if placeholder != "before.npy":
             command = re.sub(rf"(?<![\w/.-]){re.escape(placeholder)}(?![\w/.-])", real, command)
