@@ -40,13 +40,17 @@ def _of(reading: Reading, checkpoint: Checkpoint, demand: Demand) -> Iterator[No
     for name, promised in ((None, family.epsilon), *family.epsilons.items()):
         asked = demand if name is None and reading.main else replace(demand, eps=None)
         found[name] = find_epsilon(promised, family.name, reading.config, checkpoint, asked)
+    listed: set[str] = set()  # rows of one name under conditions that nobody can decide: the tensors are there once
     for promise in reading.promises():
         holds = reading.holds(promise.when)
         doubt = "" if holds else f"whether it has one depends on {promise.when[0].key if promise.when else ''}"
         for indexes in expand(promise, reading) if holds is not False else ():
             norm = _norm(promise, indexes, reading, found[promise.epsilon], checkpoint)
             there = any(name in checkpoint.tensors for name in norm.tensors)
+            if holds is None and norm.name in listed:
+                continue
             if there or (_required(promise, indexes, reading) and (holds or norm.role == "final")):
+                listed.add(norm.name)
                 yield replace(norm, doubt="" if there else doubt)
 
 
@@ -183,10 +187,25 @@ def held_to(norms: Sequence[Norm], demand: Demand) -> tuple[Norm, ...]:
     )
 
 
+def _written(norm: Norm) -> tuple[Place, ...]:
+    """Where its epsilon stands; one that is fixed in the model's code counts, for a graph that computes another one."""
+    if norm.eps_places or norm.eps is None or norm.eps_origin != "code":
+        return norm.eps_places
+    return (Place(norm.eps_source, norm.eps),)
+
+
 def at_sites(norms: Sequence[Norm], checkpoint: Checkpoint) -> tuple[Norm, ...]:
     """The norms with the epsilons that the container's own graph uses for each, as more places that write it."""
     places: dict[str, list[Place]] = {}
     for site in checkpoint.norm_sites:
         if site.gain is not None and site.eps is not None:  # branches of a condition may differ: all of them count
             places.setdefault(site.gain, []).append(Place(site.eps_where, site.eps))
+    if not any(
+        norm.tensors for norm in norms
+    ):  # nothing tells which site is which norm, so that all are held to one epsilon
+        every = [(site.kind, Place(site.eps_where, site.eps)) for site in checkpoint.norm_sites if site.eps is not None]
+        return tuple(
+            replace(norm, eps_places=(*_written(norm), *(place for kind, place in every if kind == norm.kind)))
+            for norm in norms
+        )
     return tuple(replace(norm, eps_places=(*norm.eps_places, *places.get(norm.gain or "", ()))) for norm in norms)

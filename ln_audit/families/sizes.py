@@ -44,8 +44,12 @@ def resolve(
     say has no default.
     """
     found: dict[str, Resolved] = {}
+    none = {
+        promise.layers for promise in family.norms if promise.first is not None
+    }  # next-token blocks: many models have 0
     for key, size in family.sizes.items():
-        told = None if config is None or size.computed else _written(size, config)
+        least = 0 if size.default == 0 or key in none else 1
+        told = None if config is None or size.computed else _written(size, config, least)
         if told is None and (config is None or not states(key)) and not size.computed:
             told = _from_tensors(size, checkpoint, spelling, names)
         found[key] = told or Resolved(None, "")
@@ -63,10 +67,9 @@ def product(shape: Sequence[str | int], sizes: Mapping[str, Resolved]) -> Resolv
     return Resolved(prod(values) if len(values) == len(factors) else None, where)
 
 
-def _written(size: Size, config: Config) -> Resolved | None:
+def _written(size: Size, config: Config, least: int) -> Resolved | None:
     """What the config says; None where it says nothing, or null where the loader then works it out."""
     found: list[tuple[str, int]] = []
-    least = 0 if size.default == 0 else 1  # a number of next-token blocks, which most models do not have
     for key in (size.key, *size.aliases):
         value = config.get(key)
         if not config.has(key) or (value is None and (size.product or size.default is not None)):

@@ -185,3 +185,27 @@ def test_the_neighbour_of_a_rooted_norm_stands_at_the_root_too():
     )
     made = checkpoint(TENSORS | {"tower.up.weight": (3, 6), "tower.ln.weight": (6,), "m.tower.up.weight": (3, 7)})
     assert {n.name: n.width for n in promised(parse(table, "mixed.toml"), config(), made)}["tower.ln"] == 6
+
+
+def test_a_model_may_have_no_next_token_block():
+    norms = promised(
+        parse(MIXED.replace("[sizes.more]\ndefault = 0", "[sizes.more]\ndefault = 1"), "x"),
+        config(more=0),
+        checkpoint(TENSORS),
+    )
+    assert "b.{layer}.enorm" not in {norm.pattern for norm in norms}
+
+
+def test_two_rows_of_one_name_that_nobody_can_decide_between_are_one_norm():
+    rows = """
+[[norm]]
+name = "closing"
+role = "other"
+kind = "rms_norm"
+shape = ["d"]
+when = [{key = "parallel", op = "%s"}]
+"""
+    table = parse(MIXED + rows % "truthy" + rows % "missing", "mixed.toml")
+    made = checkpoint(TENSORS | {"m.closing.weight": (8,)})
+    assert [norm.name for norm in promised(table, None, made)].count("m.closing") == 1
+    assert [norm.name for norm in promised(table, config(parallel=True), made)].count("m.closing") == 1
