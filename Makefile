@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers test-families test-real docs mutate lint format fixtures families fuzz bench clean
+.PHONY: help verify test test-peers test-families test-real docs source-faults mutate lint format fixtures families fuzz bench clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,8 +64,11 @@ families: $(VENV)/.peers ## derive the family tables from transformers again, an
 	$(BIN)/python -m scripts.derive $(TYPES)
 	$(BIN)/python scripts/derive_names.py
 
-docs: $(VENV)/.dev ## measure again what docs/diagnosis.md says
+docs: $(VENV)/.dev source-faults ## measure again what docs/diagnosis.md and docs/source-faults.md say
 	$(BIN)/python scripts/diagnosis_table.py
+
+source-faults: $(VENV)/.dev ## every fault planted into conversions of eight families in five containers: all must be named (a minute)
+	$(BIN)/python -m scripts.source_faults
 
 test-real: $(VENV)/.real ## verify real GGUF, ONNX and safetensors files that ship inside packages of the index
 	$(BIN)/python scripts/test_real.py

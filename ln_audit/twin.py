@@ -65,6 +65,8 @@ def held_to(subject: Subject, against: Examined) -> Subject:
             return replace(subject, twin=Twin(against.label, identity, failure=error.message, report=told))
     found = compare(_side(subject), _side(theirs), subject.demand.expect)
     told = None if against.source is None else account.source_report(against.source)
+    if found.stored_without is False:  # the file does not say so, but its source does: its gains are whole
+        subject = replace(subject, norms=tuple(replace(norm, weight_offset=0.0) for norm in subject.norms))
     family = None if theirs.family is None else theirs.family.name
     return replace(subject, twin=Twin(against.label, identity, found, report=told, family=family))
 

@@ -6,6 +6,9 @@ from safetensors.numpy import load_file, save_file
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.report import Verdict
+from scripts.source_faults.artifacts import converted
+from scripts.source_faults.models import SPECS, build
+from scripts.source_faults.writers import write
 from tests.shared import ROOT
 
 GOOD = ROOT / "fixtures" / "good" / "gpt2-safetensors"
@@ -70,3 +73,14 @@ def test_an_unknown_family_is_paired_by_name(tmp_path):
     assert [f.status for f in same.findings if f.rule == "LN301"] == ["pass", "pass"]
     assert same.verdict is Verdict.PASS
     assert other.verdict is Verdict.FAIL
+
+
+def test_an_archive_that_does_not_say_its_convention_is_read_as_its_source_says(tmp_path):
+    model = build(SPECS["gemma2"])
+    source = write(converted(model, "safetensors"), tmp_path / "source")
+    for added, offset in ((False, 1.0), (True, 0.0)):
+        target = write(converted(model, "npz", added=added), tmp_path / str(added))
+        (report,) = audit(target, Demand(against=source))
+        assert report.verdict is Verdict.PASS
+        assert {entry.norm.weight_offset for entry in report.norms} == {offset}
+        assert [f for f in report.findings if f.status in ("warn", "fail") or f.required] == []

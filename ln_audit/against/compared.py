@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ln_audit.against.consumers import unchanged
-from ln_audit.against.difference import Difference, Twins, twins
+from ln_audit.against.difference import Difference, Twins
 from ln_audit.against.equality import equality
 from ln_audit.against.explanation import Explanation
 from ln_audit.against.pairing import Pair, Pairing, pairing
@@ -61,7 +61,7 @@ def compare(artifact: Side, source: Side, expect: Expect) -> Compared:
     artifact, without = _read_as_it_fits(artifact, source)
     source, _ = _read_as_it_fits(source, artifact)
     paired = pairing(artifact, source)
-    both = twins(artifact, source, paired)
+    both = Twins(artifact, source, paired)
     judged = [_judged(pair, part, both, expect) for pair in paired.pairs for part in _parts(pair)]
     keys = [key for key in EPSILONS if key in artifact.config or key in source.config] if paired.by_name else []
     written = tuple((key, artifact.config.get(key), source.config.get(key)) for key in keys)
@@ -126,13 +126,22 @@ def _read_as_it_fits(side: Side, other: Side) -> tuple[Side, bool | None]:
     if not side.offset_unknown:
         return side, None
     full = replace(side, norms=tuple(replace(norm, weight_offset=0.0) for norm in side.norms))
-    counts = [sum(_equal(pair, read, other) for pair in pairing(read, other).pairs) for read in (side, full)]
-    return (full, False) if counts[1] > counts[0] else (side, True)
+    nearer = [_nearness(read, other) for read in (side, full)]
+    return (full, False) if nearer[1] > nearer[0] else (side, True)
 
 
-def _equal(pair: Pair, side: Side, other: Side) -> bool:
-    ours, theirs = held(side, pair.artifact, "gain"), held(other, pair.source, "gain")
-    return ours is not None and theirs is not None and equality(ours, theirs) is not None
+def _nearness(side: Side, other: Side) -> tuple[int, float]:
+    """How many gains are equal, then minus the sum of what their medians are apart."""
+    equal, apart = 0, 0.0
+    for pair in pairing(side, other).pairs:
+        ours, theirs = held(side, pair.artifact, "gain"), held(other, pair.source, "gain")
+        if ours is None or theirs is None or not ours.stored.size or not theirs.stored.size:
+            continue
+        equal += equality(ours, theirs) is not None
+        with np.errstate(invalid="ignore", over="ignore"):
+            distance = abs(float(np.median(ours.exact)) - float(np.median(theirs.exact)))
+        apart += distance if np.isfinite(distance) else 0.0
+    return equal, -apart
 
 
 def seen(difference: Difference) -> str:

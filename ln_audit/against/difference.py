@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ln_audit.against.equality import expected
 from ln_audit.against.side import parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from ln_audit.against.pairing import Pair, Pairing
     from ln_audit.against.side import Floats, Parameter, Side
@@ -18,20 +21,31 @@ if TYPE_CHECKING:
 Part = Literal["gain", "bias"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Twins:
     """All parameters of both sides, so that one norm's can be found under another's name."""
 
     artifact: Side
     source: Side
     pairing: Pairing
-    by_value: Mapping[
-        tuple[Part, bytes], tuple[str, ...]
-    ]  # effective float32 values → the source's norms that hold them
+    _indexes: dict[tuple[Part, str, float], Mapping[bytes, tuple[str, ...]]] = field(default_factory=dict, repr=False)
 
-    def holders(self, part: Part, values: Floats) -> tuple[str, ...]:
-        """The source's norms whose parameter has exactly these effective values."""
-        return self.by_value.get((part, _key(values)), ())
+    def holders(self, part: Part, ours: Parameter) -> tuple[str, ...]:
+        """The source's norms whose parameter is stored like this in the artifact's dtype and convention."""
+        index = self._indexes.get((part, ours.dtype, ours.offset))
+        if index is None:  # nobody pays for it before something differs
+            index = self._indexes[part, ours.dtype, ours.offset] = self._index(part, ours)
+        return index.get(_key(ours.stored), ())
+
+    def _index(self, part: Part, ours: Parameter) -> Mapping[bytes, tuple[str, ...]]:
+        found: dict[bytes, list[str]] = {}
+        for norm in self.source.norms or tuple(pair.source for pair in self.pairing.pairs):
+            tensor, offset = (norm.gain, norm.weight_offset) if part == "gain" else (norm.bias, 0.0)
+            held = parameter(self.source, tensor, offset)
+            if held is not None:
+                for key in {_key(form) for form in expected(ours, held)}:
+                    found.setdefault(key, []).append(norm.name)
+        return {key: tuple(names) for key, names in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +63,21 @@ class Difference:
         """Whether both have the same number of elements."""
         return self.artifact.stored.shape == self.source.stored.shape
 
-    def fits(self, expected: Floats) -> bool:
-        """Whether the artifact's effective values are `expected` [d], but for the rounding of both stored dtypes."""
+    @property
+    def forms(self) -> list[NDArray[Any]]:
+        """What honest converters would have stored [d]."""
+        return expected(self.artifact, self.source)
+
+    def fits(self, values: Floats) -> bool:
+        """Whether the artifact's effective values are `values` [d], but for the rounding of both stored dtypes."""
         ours = self.artifact.exact
         with np.errstate(invalid="ignore", over="ignore"):
-            size = np.abs(ours) + np.abs(expected) + abs(self.artifact.offset) + abs(self.source.offset)
+            size = np.abs(ours) + np.abs(values) + abs(self.artifact.offset) + abs(self.source.offset)
+            size += np.abs(self.source.exact)  # what is small now may have been rounded when it was larger
             slack = (self.artifact.step + self.source.step) * size
-            return bool(np.all(np.abs(ours - expected) <= slack))
+            return bool(np.all(np.abs(ours - values) <= slack))
 
 
-def twins(artifact: Side, source: Side, pairing: Pairing) -> Twins:
-    """The two sides with the source's parameters indexed by value."""
-    found: dict[tuple[Part, bytes], list[str]] = {}
-    for norm in source.norms or tuple(pair.source for pair in pairing.pairs):
-        gain, bias = parameter(source, norm.gain, norm.weight_offset), parameter(source, norm.bias, 0.0)
-        parts: tuple[tuple[Part, Parameter | None], ...] = (("gain", gain), ("bias", bias))
-        for part, held in parts:
-            if held is not None:
-                found.setdefault((part, _key(held.exact)), []).append(norm.name)
-    return Twins(artifact, source, pairing, {key: tuple(names) for key, names in found.items()})
-
-
-def _key(values: Floats) -> bytes:
+def _key(stored: NDArray[Any]) -> bytes:
     with np.errstate(over="ignore", invalid="ignore"):
-        return values.astype(np.float32).tobytes()
+        return stored.astype(np.float32).tobytes()

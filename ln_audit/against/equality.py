@@ -26,24 +26,53 @@ def equality(artifact: Parameter, source: Parameter) -> str | None:
     """How the artifact's parameter [d] is the source's: a phrase for people; None when it is not, or shapes differ."""
     if artifact.stored.shape != source.stored.shape:
         return None
-    wanted = source.exact - artifact.offset if artifact.offset else source.exact
-    if not any(same(artifact.stored, form) for form in forms(wanted, artifact.dtype)):
-        return None
+    if _alike(artifact, source) and artifact.stored.tobytes() == source.stored.tobytes():
+        return "bit for bit"
+    if not any(same(artifact.stored, form) for form in forms(wanted(artifact, source), artifact.dtype)):
+        summed = any(same(artifact.stored, form) for form in _through_the_sum(artifact, source))
+        return f"the source's, stored as the whole gain less the model's {artifact.offset:g}" if summed else None
     if artifact.offset == source.offset:
         if artifact.dtype == source.dtype:
             return "bit for bit"
-        exact = np.array_equal(artifact.exact, source.exact, equal_nan=True)
-        return "the same values" if exact else f"rounded to {artifact.dtype}, to nearest"
+        return "the same values" if same(artifact.stored, source.stored) else f"rounded to {artifact.dtype}, to nearest"
     convention = f"the source's {source.offset - artifact.offset:+g}, as the two conventions ask for"
     exact = np.array_equal(artifact.exact, source.exact, equal_nan=True)
     return convention if exact else f"{convention}, rounded to {artifact.dtype}"
 
 
-def forms(wanted: Floats, dtype: str) -> list[NDArray[Any]]:
-    """The stored values that honest writers of `dtype` make of `wanted` [d]: rounded directly, or through float32."""
+def _alike(artifact: Parameter, source: Parameter) -> bool:
+    return (artifact.dtype, artifact.offset) == (source.dtype, source.offset)
+
+
+def wanted(artifact: Parameter, source: Parameter) -> Floats:
+    """What a converter has to store [d], before rounding: the source's values in the artifact's convention."""
+    apart = source.offset - artifact.offset
+    with np.errstate(invalid="ignore"):
+        held: Floats = source.stored.astype(np.float64)
+    return held + apart if apart else held
+
+
+def expected(artifact: Parameter, source: Parameter) -> list[NDArray[Any]]:
+    """What honest converters store [d] in the artifact's dtype and convention."""
+    return forms(wanted(artifact, source), artifact.dtype) + _through_the_sum(artifact, source)
+
+
+def _through_the_sum(artifact: Parameter, source: Parameter) -> list[NDArray[Any]]:
+    """A gain that lacks its 1 and came through a container that holds the gain (GGUF): the low bits of what is small are gone,
+    and the model's own sum is the same without them.
+    """
+    if not artifact.offset or artifact.offset != source.offset:
+        return []
     with np.errstate(over="ignore", invalid="ignore"):
-        through = wanted.astype(np.float32)
-        return [through.astype(numpy_dtype(dtype)), wanted.astype(numpy_dtype(dtype))]
+        whole = source.exact.astype(np.float32).astype(np.float64)
+    return forms(whole - artifact.offset, artifact.dtype)
+
+
+def forms(held: Floats, dtype: str) -> list[NDArray[Any]]:
+    """The stored values that honest writers of `dtype` make of `held` [d]: rounded directly, or through float32."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        through = held.astype(np.float32)
+        return [through.astype(numpy_dtype(dtype)), held.astype(numpy_dtype(dtype))]
 
 
 def same(left: NDArray[Any], right: NDArray[Any]) -> bool:
@@ -66,13 +95,13 @@ class Detour:
 
 def detour(artifact: Parameter, source: Parameter) -> Detour | None:
     """The rounding that no dtype of the two implies: cut off instead of rounded, or through a narrower dtype."""
-    wanted = source.exact - artifact.offset if artifact.offset else source.exact
-    if artifact.dtype == "BF16" and same(artifact.stored, truncated(wanted).astype(numpy_dtype("BF16"))):
+    held = wanted(artifact, source)
+    if artifact.dtype == "BF16" and same(artifact.stored, truncated(held).astype(numpy_dtype("BF16"))):
         return Detour("cut off after BF16's bits instead of rounded to nearest", truncated=True)
-    for narrow in _NARROW:
-        if narrow == artifact.dtype:
+    for narrow in sorted(_NARROW, key=lambda each: each != artifact.dtype):
+        if narrow == artifact.dtype and artifact.offset == source.offset:
             continue
-        for form in forms(wanted, narrow):
+        for form in forms(held, narrow) if narrow != artifact.dtype else ():
             with np.errstate(over="ignore", invalid="ignore"):
                 if any(same(artifact.stored, each) for each in forms(form.astype(np.float64), artifact.dtype)):
                     return Detour(
@@ -82,7 +111,7 @@ def detour(artifact: Parameter, source: Parameter) -> Detour | None:
             raw = source.stored.astype(numpy_dtype(narrow)).astype(np.float64) + (source.offset - artifact.offset)
         if any(same(artifact.stored, each) for each in forms(raw, artifact.dtype)):
             return Detour(f"the source went through {narrow} before it was stored as {artifact.dtype}", truncated=False)
-    cut = truncated(wanted)
+    cut = truncated(held)
     if artifact.dtype != "BF16" and any(
         same(artifact.stored, each) for each in forms(cut.astype(np.float64), artifact.dtype)
     ):

@@ -16,8 +16,12 @@ NAME = "permuted"
 
 def explain(difference: Difference) -> Explanation | None:
     """The source's values, all of them, in another order."""
-    ours, theirs = difference.artifact.exact, difference.source.exact
-    if not difference.whole or ours.size < 2 or not np.array_equal(np.sort(ours), np.sort(theirs)):
+    ours = difference.artifact.stored.astype(np.float64)
+    if not difference.whole or ours.size < 2:
+        return None
+    held = [form.astype(np.float64) for form in difference.forms]
+    theirs = next((each for each in held if np.array_equal(np.sort(ours), np.sort(each))), None)
+    if theirs is None:
         return None
     moved = int((ours != theirs).sum())
     how = (

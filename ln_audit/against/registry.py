@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 EXPLANATIONS: tuple[Explains, ...] = (
     sharded,
-    flipped_bit,
     narrower,
+    flipped_bit,
     initial,
     swapped,
     offset,

@@ -16,7 +16,7 @@ NAME = "a part"
 
 def explain(difference: Difference) -> Explanation | None:
     """Fewer elements than the source's: which of its equal parts, if it is one."""
-    ours, theirs = difference.artifact.exact, difference.source.exact
+    ours, theirs = difference.artifact.stored, difference.forms[0]
     if difference.whole or not ours.size or ours.size >= theirs.size:
         size = f"{ours.size:,} elements, the source has {theirs.size:,}"
         return (

@@ -14,7 +14,7 @@ NAME = "swapped"
 
 def explain(difference: Difference) -> Explanation | None:
     """Exactly the values of another norm of the source; which one is named, the same layer's first."""
-    holders = difference.twins.holders(difference.part, difference.artifact.exact)
+    holders = difference.twins.holders(difference.part, difference.artifact)
     layer = difference.pair.source.layer
     others = [name for name in holders if name != difference.pair.source.name]
     if not others or len(holders) > _MOST:  # many norms of equal values (all ones) say nothing

@@ -94,11 +94,20 @@ def _paired_by_name(subject: Subject) -> bool:
 
 def _without_parameters(norm: Norm, subject: Subject) -> Finding:
     """A norm of which nothing is stored. Where that is so of all of them, only a recording shows anything."""
+    if norm.name in _paired(subject):
+        return RULE.passed(norm.name, "has no parameters, in its source neither, so none can be missing")
     recorded = any(comparison.status == "pass" for comparison in subject.comparisons)
     if recorded or any(each.tensors for each in subject.norms):
         return RULE.passed(norm.name, "has no parameters, so none can be missing")
     told = "no norm of this model has parameters: only a recording shows what they compute"
     return RULE.skipped(norm.name, told, required=True)
+
+
+def _paired(subject: Subject) -> set[str]:
+    """The norms that a source was found to have too: differs-from-source compares their kinds and epsilons."""
+    compared = None if subject.twin is None else subject.twin.compared
+    pairs = () if compared is None or compared.pairing.by_name else compared.pairing.pairs
+    return {pair.artifact.name for pair in pairs}
 
 
 def _candidates(norm: Norm, subject: Subject) -> str:

@@ -44,7 +44,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     if subject.family is None or not subject.norms:  # which norms there should be is not known
         return
     promised = {name for norm in subject.norms for name in norm.tensors}
-    found = [*_beyond(subject, promised), *_ruled_out(subject, promised), *_biases(subject)]
+    found = [*_beyond(subject, promised), *_ruled_out(subject, promised), *_biases(subject), *_gains(subject)]
     found += [*_copies(subject), *_strange(subject, view(subject.checkpoint, subject.family.name))]
     yield from found
     if not found and (unknown := _unknown(subject, promised)):
@@ -156,6 +156,17 @@ def _biases(subject: Subject) -> Iterator[Finding]:
                 yield RULE.warned(norm.name, f"{told}, all zeros", "loaders drop it, and it adds nothing: remove it")
             else:
                 yield RULE.failed(norm.name, told, "loaders drop it: is this the family that the config names?")
+
+
+def _gains(subject: Subject) -> Iterator[Finding]:
+    """A gain where the family's norm has no parameters: loaders drop it, and whoever trained it did not."""
+    for norm in subject.norms:
+        name = f"{norm.name}.weight"
+        if not norm.tensors and name in subject.checkpoint.tensors:
+            told = (
+                f"{subject.checkpoint.files[0]}: {name}: expected no gain ({norm.kind} without parameters), found one"
+            )
+            yield RULE.failed(norm.name, told, "loaders drop it: is this the family that the config names?")
 
 
 def _all_zero(name: str, subject: Subject) -> bool:

@@ -77,7 +77,7 @@ def _unwritten_offset(subject: Subject) -> Iterator[Finding]:
     if subject.demand.offset is not None or not any(each.spelling.view.offset_unknown for each in subject.readings):
         return
     decided = {comparison.norm for comparison in subject.comparisons if comparison.status == "pass"}
-    decided |= _by_lock(subject)
+    decided |= _by_lock(subject) | _by_source(subject)
     doubted = [norm for norm in subject.norms if norm.weight_offset and norm.name not in decided]
     finals = [norm for norm in doubted if norm in subject.final()]
     for norm in finals if finals or decided else doubted[:1]:
@@ -99,6 +99,13 @@ def _by_lock(subject: Subject) -> set[str]:
     from ln_audit.lock.holding import decided
 
     return decided(subject)
+
+
+def _by_source(subject: Subject) -> set[str]:
+    """The norms whose gain is the source's by the reading that was taken."""
+    compared = None if subject.twin is None else subject.twin.compared
+    judged = () if compared is None or compared.stored_without is None else compared.judged
+    return {each.pair.artifact.name for each in judged if each.part == "gain" and each.how}
 
 
 def _held(subject: Subject) -> Sequence[Promise]:
@@ -174,8 +181,9 @@ def _computed(norm: Norm, subject: Subject) -> Finding:
 
 def _contradiction(norm: Norm, site: NormSite, subject: Subject) -> tuple[str, object, object] | None:
     """(what, expected, found) where a node that reads this gain is not this norm."""
-    if site.kind != norm.kind:
-        return "kind", norm.kind, site.kind
+    computed = "rms_norm" if norm.kind == "gated_rms_norm" else norm.kind  # a graph multiplies with the gate elsewhere
+    if site.kind != computed:
+        return "kind", computed, site.kind
     if site.axis not in {-1, None}:
         return "axis", "-1, the last", site.axis
     if norm.bias in subject.checkpoint.tensors and site.bias != norm.bias and (site.bias or site.bias_certain):

@@ -203,6 +203,8 @@ def missing_epsilon(checkpoint: Checkpoint, family: str | None = None, keys: Seq
         return None
     names = None if family is None else names_of(checkpoint, family)
     if names is not None:
+        if names.epsilon is not None and not keys:
+            return None if names.epsilon in _declared(checkpoint) else names.epsilon
         return missing(checkpoint, names, keys)
     found = [fact.key for fact in checkpoint.declared if fact.key.endswith(table.epsilon_keys)]
     return None if found else " or ".join(f"<architecture>.{key}" for key in table.epsilon_keys)

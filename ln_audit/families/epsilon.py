@@ -52,7 +52,7 @@ def find_epsilon(
     written = tuple(place for found in sources for key in keys if (place := _place(found, key)) is not None)
     if demand.eps is not None:
         return Epsilon(demand.eps, "given", "given by the caller", (Place("--eps", demand.eps), *written))
-    lacking = containers.missing_epsilon(checkpoint, family, keys) if keys else None
+    lacking = containers.missing_epsilon(checkpoint, family, keys)
     if lacking is not None:
         told = f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key"
         return Epsilon(None, "wrong", told, written)

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from ln_audit.against.compared import held
-from ln_audit.against.difference import Difference, Part, twins
+from ln_audit.against.difference import Difference, Part, Twins
 from ln_audit.against.pairing import pairing
 from ln_audit.against.side import Side
 from ln_audit.core import Checkpoint, Norm, Stored, TensorInfo
@@ -54,4 +54,4 @@ def difference(artifact: np.ndarray, source: np.ndarray, *, part: Part = "gain",
     found = held(a, left, part), held(b, right, part)
     assert found[0] is not None
     assert found[1] is not None
-    return Difference(paired.pairs[0], part, found[0], found[1], twins(a, b, paired))
+    return Difference(paired.pairs[0], part, found[0], found[1], Twins(a, b, paired))

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ln_audit.against.difference import twins
+from ln_audit.against.difference import Twins
 from ln_audit.against.pairing import pairing
+from ln_audit.against.side import Parameter
 from tests.against.made import BF16, GAIN, difference, norm, side
 
 
@@ -18,6 +19,10 @@ def test_a_fit_allows_the_rounding_of_both_dtypes_and_no_more():
 def test_another_norm_is_found_by_its_values():
     norms = (norm("a", 0), norm("b", 1), norm("c", 2))
     made = side({"a.weight": GAIN, "b.weight": GAIN * 2, "c.weight": GAIN}, *norms)
-    found = twins(made, made, pairing(made, made))
-    assert found.holders("gain", GAIN.astype(np.float64)) == ("a", "c")
-    assert found.holders("bias", GAIN.astype(np.float64)) == ()
+    found = Twins(made, made, pairing(made, made))
+    gain = Parameter("x", "F32", GAIN, 0.0)
+    assert found.holders("gain", gain) == ("a", "c")
+    assert found.holders("bias", gain) == ()
+    narrow = (GAIN * np.float32(2.0001)).astype(BF16)
+    assert Twins(made, made, pairing(made, made)).holders("gain", Parameter("x", "BF16", narrow, 0.0)) == ("b",)
+    assert found.holders("gain", Parameter("x", "F32", GAIN - 1, 1.0)) == ("a", "c")

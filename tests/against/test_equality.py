@@ -72,3 +72,22 @@ def test_a_source_rounded_before_the_convention_is_told():
     found = detour(stored(through), source)
     assert found is not None
     assert found.text == "the source went through BF16 before it was stored as F32"
+
+
+def test_what_a_container_of_whole_gains_rounded_away_is_no_difference():
+    small = stored(GAIN * np.float32(1e-6) * np.float32(1.0001), 1.0)
+    through = (small.stored + np.float32(1)) - np.float32(1)
+    assert (through != small.stored).any()
+    assert equality(stored(through, 1.0), small) == "the source's, stored as the whole gain less the model's 1"
+    assert equality(stored(through * 2, 1.0), small) is None
+    tiny = stored(GAIN * np.float32(1e-20), 1.0)
+    assert equality(tiny, tiny) == "bit for bit"
+    assert equality(stored(tiny.stored.astype(BF16), 1.0), tiny) == "rounded to BF16, to nearest"
+
+
+def test_a_source_rounded_to_the_artifacts_own_dtype_before_the_convention_is_told():
+    source = stored((FINE - np.float32(1)).astype(np.float32), 1.0)
+    half = (source.stored.astype(np.float16) + np.float16(1)).astype(np.float16)
+    found = detour(stored(half), source)
+    assert found is not None
+    assert found.text == "the source went through F16 before it was stored as F16"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ln_audit.against.flipped_bit import explain
-from tests.against.made import BF16, GAIN, difference
+from tests.against.made import BF16, GAIN, difference, norm
 
 
 def flipped(values: np.ndarray, bit: int, *channels: int) -> np.ndarray:
@@ -24,3 +24,11 @@ def test_two_bits_two_channels_or_two_dtypes_are_another_matter():
     assert explain(difference(flipped(flipped(GAIN, 3, 1), 4, 1), GAIN)) is None
     assert explain(difference(flipped(GAIN, 3, 1, 2), GAIN)) is None
     assert explain(difference(GAIN.astype(BF16), GAIN)) is None
+
+
+def test_one_bit_of_what_another_dtype_or_convention_stores_is_found():
+    found = explain(difference(flipped(GAIN.astype(BF16), 7, 2), GAIN))
+    assert found is not None
+    assert found.text.startswith("one bit of [2]: bit 7, ")
+    lacks = norm(weight_offset=1.0)
+    assert explain(difference(flipped(GAIN, 23, 1), GAIN - np.float32(1), theirs=lacks)) is not None

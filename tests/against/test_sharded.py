@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ln_audit.against.sharded import explain
-from tests.against.made import GAIN, difference
+from tests.against.made import BF16, GAIN, difference
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,9 @@ def test_a_part_is_told(artifact, told):
 
 def test_a_whole_is_no_part():
     assert explain(difference(GAIN * 2, GAIN)) is None
+
+
+def test_a_part_that_was_rounded_is_told_too():
+    found = explain(difference((GAIN * np.float32(1.0001))[4:].astype(BF16), GAIN * np.float32(1.0001)))
+    assert found is not None
+    assert found.text == "part 2 of 2 of the source's 8 elements"

@@ -1,4 +1,9 @@
+from dataclasses import replace
+
+from ln_audit.against.compared import Compared
+from ln_audit.against.pairing import Pair, Pairing
 from ln_audit.checks import missing_norm
+from ln_audit.checks.subject import Twin
 from tests.checks.subject_builder import WHOLE, floats, found, norm, subject
 
 
@@ -67,3 +72,11 @@ def test_vectors_of_the_right_width_that_no_norm_claims_are_named():
     (gain, bias) = missing_norm.check(subject(tensors, norm()))
     assert gain.reason == bias.reason
     assert gain.reason.endswith("from the source; candidates of that width: layers.2.weight")
+
+
+def test_a_norm_that_has_no_parameters_in_the_source_either_cannot_be_missing():
+    bare = norm("h.0.ln_1", gain=None, bias=None, role="block")
+    twin = Twin("base", "/base", Compared(Pairing((Pair(bare, bare),)), ()))
+    assert found(missing_norm, replace(subject({}, bare), twin=twin)) == [
+        ("pass", "h.0.ln_1", "has no parameters, in its source neither, so none can be missing")
+    ]

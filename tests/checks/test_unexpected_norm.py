@@ -82,3 +82,10 @@ def test_vectors_named_like_norms_that_no_table_knows_are_told():
             "h.0.attn.q_norm.weight, h.0.ln_9.scale: named like norms, and gpt2 has none of that name",
         )
     ]
+
+
+def test_a_gain_where_the_norm_has_no_parameters_fails():
+    bare = norm("h.0.ln_1", gain=None, bias=None)
+    tensors = WHOLE | {"h.0.ln_1.weight": floats(1, 2, 3, 4)}
+    told = "model.safetensors: h.0.ln_1.weight: expected no gain (layer_norm without parameters), found one"
+    assert ("fail", "h.0.ln_1", told) in found(unexpected_norm, subject(tensors, bare, norm()))

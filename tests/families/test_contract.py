@@ -1,8 +1,10 @@
 """A table and a config become the norms that a checkpoint must hold."""
 
+from dataclasses import replace
+
 import pytest
 
-from ln_audit.core import Norm, Place
+from ln_audit.core import Norm, NormSite, Place
 from ln_audit.demand import Demand
 from ln_audit.errors import FamilyError
 from ln_audit.families.recognise import load
@@ -209,3 +211,15 @@ when = [{key = "parallel", op = "%s"}]
     made = checkpoint(TENSORS | {"m.closing.weight": (8,)})
     assert [norm.name for norm in promised(table, None, made)].count("m.closing") == 1
     assert [norm.name for norm in promised(table, config(parallel=True), made)].count("m.closing") == 1
+
+
+def test_a_graph_of_norms_without_parameters_is_held_to_the_codes_epsilon_at_every_site():
+    made = checkpoint({"model.embed_tokens.weight": (9, 8), "model.layers.0.self_attn.q_proj.weight": (8, 8)})
+    sites = tuple(NormSite(str(i), "layer_norm", None, None, eps, f"node {i}") for i, eps in enumerate((1e-5, 1e-4)))
+    graph = replace(made, format="onnx", norm_sites=sites, computes=True)
+    (first, *_) = promised(load("olmo"), config(num_hidden_layers=1), graph)
+    assert [(place.where, place.value) for place in first.eps_places] == [
+        ("fixed in the model's code", 1e-5),
+        ("node 0", 1e-5),
+        ("node 1", 1e-4),
+    ]

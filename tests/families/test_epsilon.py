@@ -2,7 +2,7 @@
 
 import pytest
 
-from ln_audit.core import Place
+from ln_audit.core import Checkpoint, Declared, Place
 from ln_audit.demand import Demand
 from ln_audit.families.epsilon import any_epsilon, find_epsilon
 from ln_audit.families.recognise import load
@@ -56,3 +56,13 @@ def test_a_null_is_wrong_unless_it_means_the_machine_epsilon():
         "machine",
         "config.json: eps is null: the machine epsilon of whatever dtype the input has",
     )
+
+
+def test_a_container_whose_loaders_take_no_default_must_state_one_that_is_fixed_in_the_code():
+    made, olmo = checkpoint({}), load("olmo").epsilon
+    facts = [Declared("general.architecture", "olmo", "m"), Declared("olmo.attention.layer_norm_epsilon", 1e-5, "m")]
+    for declared, value, origin in ((facts, 1e-5, "written"), (facts[:1], None, "wrong")):
+        gguf = Checkpoint("gguf", ("m.gguf",), made.tensors, made.read, tuple(declared))
+        found = find_epsilon(olmo, "olmo", None, gguf, Demand())
+        assert (found.value, found.origin) == (value, origin)
+    assert found.source == "m.gguf: olmo.attention.layer_norm_epsilon: expected a number, found no such key"
