@@ -8,9 +8,10 @@ stored as gain − 1) are judged only for being too large.
 
 Why it matters: a single flipped bit is in no header and in no count, and a gain that is 65,536 times too small or 10^38 times
 too large changes every token. But trained norms have outliers of their own, and dead channels that decayed to 1e-30: so this
-is a warning and never more. On the real checkpoints of docs/value-rules.md (GPT-2 small, MiniLM, SmolLM2, Gemma 3 and two small
-ones) it has not one false alarm, and it finds the upper four exponent bits of gains as often as the table there says; a factor
-of 2 to 16 is among what training does, and is found only with a source, a recording or a lockfile.
+is a warning and never more. Measured (docs/value-rules.md): not one false alarm on seven real checkpoints (GPT-2 small, MiniLM,
+SmolLM2, Gemma 3 and three small ones), on 1,129 pieces of them and on tiny models of 295 types; a flip of one of the upper four
+of a gain's eight exponent bits is found in 80 to 96 of 100 places, the bit below in 15. A factor of 2 to 16 is among what
+training does, and is found only with a source, a recording or a lockfile.
 
 Example: `model.safetensors: h.3.ln_1.weight[417]: expected about 0.31, found 4.7e-06`
 
@@ -49,7 +50,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     for part in _parts(subject):
         stored, norm = subject.values[part.name], part.norm
         kind = (norm.stack, norm.pattern or norm.name, part.name == norm.bias, norm.weight_offset != 0)
-        rows.setdefault((*kind, stored.dtype, subject.arrays[part.name].size), []).append(part)
+        rows.setdefault((*kind, stored.dtype, prod(stored.shape)), []).append(part)
     judged: dict[str, int] = {}
     loud: set[str] = set()
     for parts in rows.values():
@@ -75,7 +76,7 @@ def _parts(subject: Subject) -> Iterator[_Part]:
             if name is None or name in seen or name not in subject.arrays:
                 continue
             seen.add(name)
-            stored, size = subject.values[name], subject.arrays[name].size
+            stored, size = subject.values[name], prod(subject.values[name].shape)
             fits = size and size == max(stored.shape, default=0) and norm.width in {None, size}
             if stored.exact and fits and exponent_bits(stored.dtype):
                 yield _Part(norm, name, other)
@@ -86,8 +87,10 @@ def _row(parts: list[_Part], subject: Subject) -> Iterator[Finding]:
     import numpy as np
 
     from ln_audit.numerics.exponent_bits import restored
-    from ln_audit.numerics.lone import NEIGHBOURS, lone
+    from ln_audit.numerics.lone import NEIGHBOURS, lone, quiet
 
+    if quiet([array(subject.values[part.name]).reshape(-1) for part in parts]):  # as most rows of most models
+        return
     row = np.stack([subject.arrays[part.name].reshape(-1) for part in parts])
     around_zero = parts[0].name == parts[0].norm.bias or parts[0].norm.weight_offset != 0
     for each in lone(row, small=not around_zero):

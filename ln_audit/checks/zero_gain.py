@@ -4,7 +4,8 @@ What it does: counts zeros of stored gain + offset. It also counts negative gain
 passes.
 
 Why it matters: a zero gain makes its channel dead, and at least one training stack turns it into NaN. Single zeros are
-legal (merges leave them); a norm that is all zeros passes no signal at all.
+legal (merges leave them, and training does: 46 of the 109 norms of Gemma 3 270M have some); a norm that is all zeros passes no
+signal at all.
 
 Example: `model.safetensors: model.norm.weight: expected gains other than 0, found 2 of 64 at [5, 17]`
 
