@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ln_audit.numerics.reference import NORMS
 from scripts.family_faults.recorded import RecordedNorm
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def case(model: RecordedModel, report: Report) -> Case:
     known = [*model.norms, *_unrecorded(model, promised)]
     among = {norm.name for norm in main or finals}
     ran = sorted((norm for norm in known if norm.name in among), key=lambda norm: (norm.judged, norm.order or -1))
-    blocks = {norm.name for norm in promised if norm.role == "block"}
+    blocks = {norm.name for norm in promised if norm.role == "block" and norm.kind in NORMS}
     judged = [norm for norm in model.norms if norm.name in blocks and norm.judged and norm.gain is not None]
     usual = [norm for norm in judged if _repeated(norm, model)] or judged
     name = report.family.name if report.family is not None else None

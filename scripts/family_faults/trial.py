@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.errors import UsageError
+from ln_audit.numerics.reference import NORMS
 from scripts.family_faults.case import Case, NotHereError
 from scripts.family_faults.expected import Expected, judged
 from scripts.family_faults.planting import Planted, write_model, write_recording
@@ -68,7 +69,7 @@ def _trials(case: Case, fault: Fault, norm: RecordedNorm) -> Iterator[Trial]:
         place = Path(folder)
         write_model(case.model, planted, place / "model")
         for kind, expected in fault.expected.items():
-            lacks = _nothing(case) if kind == NONE else _unrecorded(told, planted, kind.split(maxsplit=1)[0])
+            lacks = _nothing(case) if kind == NONE else _unrecorded(case, told, planted, kind)
             if lacks is not None or told is None:
                 yield Trial(norm.name, kind, "not here", lacks or "")
             else:
@@ -80,12 +81,16 @@ def _nothing(case: Case) -> str | None:
     return None if any(norm.tensors for norm in case.promised) else "no norm of it has parameters"
 
 
-def _unrecorded(norm: RecordedNorm | None, planted: Planted, dtype: str) -> str | None:
+def _unrecorded(case: Case, norm: RecordedNorm | None, planted: Planted, kind: str) -> str | None:
     """Why there is no recording to give; None where there is one."""
     if norm is None:
         return "no final norm"
     if norm.kind is None:
         return "its run shows no norm over the last axis"
+    promise = case.promise(norm)
+    if promise is not None and promise.kind not in NORMS:
+        return f"no recording is held against a {promise.kind}"
+    dtype = kind.split(maxsplit=1)[0]
     return None if dtype in (planted.rows or norm.rows) else f"not run in {dtype}"
 
 
