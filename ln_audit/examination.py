@@ -14,7 +14,7 @@ from ln_audit.families import contract, described, known, recognise
 from ln_audit.families.reading import readings
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.formats.config import read_config
-from ln_audit.formats.dtypes import readable
+from ln_audit.formats.dtypes import Decoded, readable
 from ln_audit.lock import file_hashes
 from ln_audit.sources import open_source
 from ln_audit.sources.settings import Settings
@@ -88,8 +88,6 @@ def _promised(subject: Subject) -> Subject:
 
 def with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
     """The subject with the values of these norms read, all in one call so that the source can join what is near."""
-    from ln_audit.formats.dtypes import decode
-
     tensors = subject.checkpoint.tensors
     names = [
         name
@@ -99,9 +97,8 @@ def with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
     ]
     if not names:
         return subject
-    stored = dict(subject.checkpoint.read(names))
-    arrays = {name: decode(value) for name, value in stored.items()}
-    return replace(subject, values={**subject.values, **stored}, arrays={**subject.arrays, **arrays})
+    stored = {**subject.values, **subject.checkpoint.read(names)}
+    return replace(subject, values=stored, arrays=Decoded(stored))
 
 
 def _readable(info: TensorInfo, checkpoint: Checkpoint) -> bool:

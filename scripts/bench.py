@@ -1,6 +1,6 @@
 """Measure ln-audit side by side with what people would use instead, and hold the ratios to their limits.
 
-    python scripts/bench.py [--only start local load remote containers recordings families]   # `make bench`: all
+    python scripts/bench.py [--only start local load remote containers recordings families against]   # `make bench`: all
 
 Whole processes, fresh each time, interleaved, medians; byte code is compiled first. Exits 1 when a limit is missed.
   start    `ln-audit --version`                                  against `python -c pass`
@@ -10,6 +10,7 @@ Whole processes, fresh each time, interleaved, medians; byte code is compiled fi
   containers  one norm of five gigabytes of GGUF and .bin          against safetensors, GGUFReader, torch.load; memory
   recordings  a recording of 1.2 GB, judged                      against a textbook loop, torch, numpy.testing; memory
   families   the contract of 10,195 tensors, from recognition to the checks of structure
+  against    two checkpoints of 141 GB, norm by norm               against safe_open of the same norms; diffai; memory; bytes
 The simulated Hub: 50 ms per round trip, two more for a new connection, 100 Mbit/s.
 """
 
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sparse_layout
+from bench_against import against
 from bench_containers import containers
 from bench_families import families
 from bench_process import Command, interleaved, median_seconds, run
@@ -129,6 +131,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "containers": containers,
     "recordings": recordings,
     "families": families,
+    "against": against,
 }
 
 

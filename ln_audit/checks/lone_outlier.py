@@ -20,8 +20,10 @@ How to mend: compare the file's SHA-256 with the published one, or verify --agai
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from ln_audit.formats.dtypes import array
 from ln_audit.report import Confidence, Finding, Rule
 
 if TYPE_CHECKING:
@@ -89,13 +91,13 @@ def _row(parts: list[_Part], subject: Subject) -> Iterator[Finding]:
     from ln_audit.numerics.exponent_bits import restored
     from ln_audit.numerics.lone import NEIGHBOURS, lone, quiet
 
-    if quiet([array(subject.values[part.name]).reshape(-1) for part in parts]):  # as most rows of most models
+    rows = [array(subject.values[part.name]).reshape(-1) for part in parts]
+    if quiet(rows):  # as most rows of most models
         return
-    row = np.stack([subject.arrays[part.name].reshape(-1) for part in parts])
     around_zero = parts[0].name == parts[0].norm.bias or parts[0].norm.weight_offset != 0
-    for each in lone(row, small=not around_zero):
-        part, value = parts[each.layer], float(row[each.layer, each.channel])
-        beside = row[:, each.channel] if len(parts) >= NEIGHBOURS else row[each.layer]
+    for each in lone(rows, small=not around_zero):
+        part, value = parts[each.layer], float(rows[each.layer][each.channel])
+        beside = [float(r[each.channel]) for r in rows] if len(parts) >= NEIGHBOURS else rows[each.layer].astype(float)
         if not around_zero and np.sign(np.median(beside)) != np.sign(value):
             continue  # training took it across zero; a flipped exponent bit leaves the sign alone
         if abs(value) < each.expected and _dead(part.other, each.channel, subject):

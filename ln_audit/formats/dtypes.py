@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ln_audit.errors import FormatError, UnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
     from ln_audit.core import Stored
@@ -98,6 +101,30 @@ def decode(stored: Stored) -> np.ndarray[Any, np.dtype[np.float64]]:
         raise UnsupportedError("dtype C64: expected real values, found complex ones")
     with np.errstate(invalid="ignore"):  # a signalling NaN is a value to be judged, not a reason to warn
         return array(stored).astype(np.float64)
+
+
+class Decoded(Mapping[str, "np.ndarray[Any, np.dtype[np.float64]]"]):
+    """Stored tensors as float64, each decoded when it is asked for: four times the bytes of bfloat16 are never all in memory.
+
+    Raises at once what decoding one of them would.
+    """
+
+    def __init__(self, stored: Mapping[str, Stored]) -> None:
+        for each in stored.values():
+            array(each)
+        self._stored = stored
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return decode(self._stored[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._stored
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stored)
+
+    def __len__(self) -> int:
+        return len(self._stored)
 
 
 def readable(name: str) -> bool:

@@ -15,20 +15,25 @@ more cut out of them 6.1, in pieces of one to three 7.8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float32]
+    Rows = Sequence[NDArray[Any]] | NDArray[Any]
 
 NEIGHBOURS = 4  # layers from which a channel's median is worth something with one of them damaged
 GAP = 7.0  # octaves beyond the fourth most extreme, where a channel has neighbours
 GAP_ALONE = 10.0  # where only the element's own tensor, or two or three layers, say what is ordinary
 _FEWEST = 32  # elements in a row below which nothing is ordinary
 _TAIL = 0.025  # of the residuals on either side are not ordinary
+_CHANNELS = 512  # that `quiet` looks at together
+_ROUNDED = 0.01  # octaves: more than float32 loses when the two medians are taken away in another order
 _SLACK = 0.25  # octaves on either side of those: short rows and constant tensors have too little spread
 
 
@@ -45,16 +50,15 @@ class Lone(NamedTuple):
     gap: float
 
 
-def lone(row: NDArray[np.float64], *, small: bool) -> list[Lone]:
-    """The elements of a row [layers, channels] that stand alone; at most three to either side.
+def lone(rows: Rows, *, small: bool) -> list[Lone]:
+    """The elements of these layers [d], of any dtype, that stand alone; at most three to either side.
 
     With `small`, also those that are far too near to zero: only where stored values do not scatter around zero anyway.
     """
-    layers = len(row)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        magnitude = np.log2(np.abs(row)).astype(np.float32)  # to 10^-4 octaves, and twice as fast to order
-        magnitude[~np.isfinite(row)] = -np.inf
-        expected = np.broadcast_to(np.median(magnitude, axis=1, keepdims=True), row.shape)
+    layers = len(rows)
+    magnitude = np.stack([_octaves(layer) for layer in rows])
+    with np.errstate(invalid="ignore"):
+        expected = np.broadcast_to(np.median(magnitude, axis=1, keepdims=True), magnitude.shape)
         if layers >= NEIGHBOURS:
             expected = expected + np.median(magnitude - expected, axis=0)  # [l, d] + [d]
         residual = magnitude - expected
@@ -71,12 +75,36 @@ def lone(row: NDArray[np.float64], *, small: bool) -> list[Lone]:
     for sign in (1, -1) if small else (1,):
         places, gaps = _gaps(sign * score, needed)
         for place, gap in zip(places, gaps, strict=True):
-            layer, channel = divmod(int(place), row.shape[1])
+            layer, channel = divmod(int(place), magnitude.shape[1])
             if gap > needed and not low <= residual[layer, channel] <= high:
                 middle = float(expected[layer, channel])
                 around = (_power(middle + low), _power(middle + high))
                 found.append(Lone(layer, channel, _power(middle), around, float(gap)))
     return found
+
+
+def quiet(rows: Rows) -> bool:
+    """Whether `lone` finds nothing in these layers [d] of any dtype, told with the memory of a few channels at a time."""
+    needed = (GAP if len(rows) >= NEIGHBOURS else GAP_ALONE) - _ROUNDED
+    middles = np.array([[np.median(_octaves(layer))] for layer in rows], np.float32)
+    for begin in range(0, len(rows[0]), _CHANNELS):
+        with np.errstate(invalid="ignore"):
+            residual = np.stack([_octaves(layer[begin : begin + _CHANNELS]) for layer in rows]) - middles
+            if len(rows) >= NEIGHBOURS:
+                residual -= np.median(residual, axis=0)
+        residual[~np.isfinite(residual)] = 0.0
+        if np.abs(residual).max() > needed:
+            return False
+    return True
+
+
+def _octaves(values: NDArray[Any]) -> Array:
+    """log2 of the magnitudes, to 10^-4 octaves, and twice as fast to order; −inf for what is not finite."""
+    wide = values.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        magnitude: Array = np.log2(np.abs(wide)).astype(np.float32)
+    magnitude[~np.isfinite(wide)] = -np.inf
+    return magnitude
 
 
 def _power(octaves: float) -> float:

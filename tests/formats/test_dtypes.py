@@ -8,7 +8,7 @@ import pytest
 
 from ln_audit.core import Stored
 from ln_audit.errors import FormatError, UnsupportedError
-from ln_audit.formats.dtypes import DTYPES, array, decode, misspelt, numpy_dtype, readable
+from ln_audit.formats.dtypes import DTYPES, Decoded, array, decode, misspelt, numpy_dtype, readable
 
 
 @pytest.mark.parametrize(
@@ -121,3 +121,20 @@ def test_a_damaged_name_is_told_from_a_new_one(name, elements, nbytes, fault):
 def test_extents_beside_a_zero_are_bounded_too(shape):
     with pytest.raises(UnsupportedError, match="expected extents that can be counted"):
         array(Stored("F32", shape, b""))
+
+
+def test_tensors_are_decoded_when_they_are_asked_for():
+    stored = {"a": Stored("BF16", (2,), bytes.fromhex("803fc03f")), "b": Stored("F32", (1,), bytes(4))}
+    arrays = Decoded(stored)
+    assert list(arrays["a"]) == [1.0, 1.5]
+    assert (list(arrays), len(arrays), "a" in arrays, "c" in arrays, arrays.get("c")) == (
+        ["a", "b"],
+        2,
+        True,
+        False,
+        None,
+    )
+    with pytest.raises(UnsupportedError):
+        Decoded({"c": Stored("F4", (2,), b"x")})
+    with pytest.raises(FormatError):
+        Decoded({"c": Stored("F32", (2,), bytes(4))})

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ln_audit.numerics.lone import GAP, GAP_ALONE, lone
+from ln_audit.numerics.lone import GAP, GAP_ALONE, lone, quiet
 
 
 def row(layers: int, width: int, seed: int = 0) -> np.ndarray:
@@ -89,3 +89,15 @@ def test_magnitudes_at_the_end_of_float64_are_still_magnitudes():
     planted[0, 1] = 1.0
     (found,) = lone(planted, small=True)
     assert found.ordinary[1] == np.inf
+
+
+def test_what_is_quiet_holds_nothing_and_what_holds_something_is_not_quiet():
+    for layers in (1, 3, 4, 12):
+        healthy = row(layers, 1100)
+        assert quiet(healthy.astype(np.float32))
+        assert quiet(list(healthy))
+        for factor in (2.0**-20, 2.0**20, 0.0, np.inf):
+            planted = healthy.copy()
+            planted[0, 1099] *= factor
+            if lone(planted, small=True):
+                assert not quiet(planted)
