@@ -210,6 +210,7 @@ class Norm:
     pattern: str = ""  # the family's name for all norms of its kind, over `{layer}` and other indexes
     main: bool = True  # of the stack whose final norm a recording is taken to be of; a vision tower's is not
     eps_origin: Origin = "written"
+    split: tuple[int, ...] = ()  # its parameters may have these axes instead of one: a head's gain for each head
     doubt: str = ""  # why nobody knows whether the model has it at all; empty where the family and the config say so
 
     @property

@@ -45,7 +45,8 @@ def check(subject: Subject) -> Iterator[Finding]:
         in_graph = bool(
             subject.checkpoint.norm_sites
         )  # a graph may hold a gain as [1, 1, n], which broadcasts the same
-        wrong = [(name, shape) for name, shape in found if (_squeezed(shape) if in_graph else shape) != (norm.width,)]
+        right = ((norm.width,), norm.split or (norm.width,))
+        wrong = [(name, shape) for name, shape in found if (_squeezed(shape) if in_graph else shape) not in right]
         for name, shape in wrong:
             yield RULE.failed(
                 norm.name,

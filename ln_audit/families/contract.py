@@ -145,6 +145,7 @@ def _norm(
         bias=bias,
         width=width.value,
         width_source=width.where,
+        split=_split(promise, reading),
         eps=epsilon.value,
         eps_origin=epsilon.origin,
         eps_source=epsilon.source,
@@ -168,6 +169,13 @@ def _width(
     if info is None or len(info.shape) <= promise.like.axis:
         return Resolved(None, f"no {name} to read it from")
     return Resolved(info.shape[promise.like.axis], f"axis {promise.like.axis} of {name}")
+
+
+def _split(promise: Promise, reading: Reading) -> tuple[int, ...]:
+    """The factors of the width, where there are several: Cohere stores a gain for each head as [heads, head_dim]."""
+    values = [each if isinstance(each, int) else reading.sizes[each].value for each in promise.shape]
+    known = tuple(value for value in values if value is not None)
+    return known if len(known) == len(values) > 1 else ()
 
 
 def held_to(norms: Sequence[Norm], demand: Demand) -> tuple[Norm, ...]:

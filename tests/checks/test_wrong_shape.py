@@ -95,3 +95,11 @@ def test_hidden_size_is_called_so():
         "a norm over one head of 24, where the family's is over all 4 together, which is hidden_size,"
     )
     assert told(128, 96) == "the width of hidden_size where a head's was expected: another family, or another head_dim"
+
+
+def test_a_gain_for_each_head_may_have_an_axis_for_the_heads():
+    heads = norm(bias=None, width=4, split=(2, 2))
+    gain = np.array([[1, 2], [3, 4]], np.float32)
+    assert found(wrong_shape, subject({"ln_f.weight": gain}, heads))[0][0] == "pass"
+    assert found(wrong_shape, subject({"ln_f.weight": gain.reshape(-1)}, heads))[0][0] == "pass"
+    assert found(wrong_shape, subject({"ln_f.weight": gain}, norm(bias=None, width=4)))[0][0] == "fail"
