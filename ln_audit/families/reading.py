@@ -95,7 +95,16 @@ def readings(family: Family, config: Config | None, checkpoint: Checkpoint) -> t
         raise FamilyError(f"{checkpoint.files[0]}: {lacking}: expected a number, found no such key")
     known = list(view.actual)
     names = Names((*known, *(bare for name in known for bare in unwrap(name))))
-    return tuple(_walk(family, config, checkpoint, names, view, _Inside()))
+    return tuple(_walk(family, config, checkpoint, names, view, _Inside(_exported_from(checkpoint))))
+
+
+def _exported_from(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """What may stand in front of all names: in a graph, whose loaders look nothing up by name, also what an exporter's own module
+    calls the model that it wraps (`inner.encoder.…`).
+    """
+    gains = [site.gain for site in checkpoint.norm_sites if site.gain is not None and "." in site.gain]
+    words = {gain.partition(".")[0] for gain in gains}
+    return ("", f"{words.pop()}.") if checkpoint.computes and len(words) == 1 and len(gains) > 1 else ("",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,15 @@
 """A family held against a checkpoint: the whole, and the models inside it."""
 
+from dataclasses import replace
+
 import pytest
 
+from ln_audit.core import NormSite
 from ln_audit.errors import FamilyError
 from ln_audit.families.reading import nested, readings, unknown_parts
+from ln_audit.families.recognise import load
 from ln_audit.families.table import parse
-from tests.families.model import checkpoint, config, promised
+from tests.families.model import checkpoint, config, gpt2, promised
 
 SHELL = """
 name = "shell"
@@ -120,3 +124,13 @@ when = [{key = "closes", op = "truthy", default = true}]
     (norm,) = promised(only, None, checkpoint(TEXT))
     assert norm.doubt == "whether it has one depends on closes"
     assert promised(only, config(closes=False), checkpoint(TEXT)) == ()
+
+
+def test_what_an_exporter_calls_the_wrapped_model_stands_in_front_of_a_graphs_names():
+    shapes = {f"inner.{name}": shape for name, shape in gpt2().items()}
+    sites = tuple(NormSite(n, "layer_norm", f"inner.{n}.weight", None, 1e-5, "node") for n in ("h.0.ln_1", "ln_f"))
+    graph = replace(checkpoint(shapes), format="onnx", norm_sites=sites, computes=True)
+    given = config(n_embd=8, n_layer=2)
+    assert {norm.gain in shapes for norm in promised(load("gpt2"), given, graph)} == {True}
+    plain = replace(graph, computes=False, format="safetensors")  # loaders look these up by name
+    assert all(norm.misnamed or norm.gain not in shapes for norm in promised(load("gpt2"), given, plain))
