@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers test-families test-real docs source-faults mutate lint format fixtures families fuzz bench clean
+.PHONY: help verify test test-peers test-families test-real docs source-faults mutate lint format fixtures families fuzz bench bench-peers clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -81,6 +81,9 @@ fuzz: $(VENV)/.dev ## random mutations of good files, against the reference read
 	$(BIN)/python scripts/fuzz_torch.py 50000
 	$(BIN)/python scripts/fuzz_gguf.py 50000
 	$(BIN)/python scripts/fuzz_containers.py 50000
+
+bench-peers: $(VENV)/.dev ## the same planted faults in front of other tools, in an environment of their own (some minutes)
+	$(BIN)/python scripts/bench_peers.py
 
 bench: $(VENV)/.dev ## speed and bytes, side by side with peers, as ratios
 	$(BIN)/python scripts/bench.py

@@ -90,9 +90,9 @@ def trials(spec: Spec, ways: Iterable[Way] = WAYS) -> Iterator[Trial]:
 def _on(model: Model, way: Way, folder: Path) -> Iterator[Trial]:
     source = write(converted(model, *way.source), folder / "source")
     read = build(model.spec)
-    rounded = _as_held(read, way.source)
+    rounded = as_held(read, way.source)
     if way.through:
-        rounded = _as_held(rounded, (way.through, "F32"))
+        rounded = as_held(rounded, (way.through, "F32"))
     healthy = converted(rounded, *way.artifact, added=way.added)
     yield Trial(model.spec.family, way, HEALTHY, *_healthy(audited(write(healthy, folder / HEALTHY), source)))
     for number, fault in enumerate(FAULTS):
@@ -104,7 +104,7 @@ def _on(model: Model, way: Way, folder: Path) -> Iterator[Trial]:
         yield Trial(model.spec.family, way, fault.name, *judged(fault, planted, report, way))
 
 
-def _as_held(model: Model, form: tuple[str, str]) -> Model:
+def as_held(model: Model, form: tuple[str, str]) -> Model:
     """The model as a converter reads it from a container and dtype: in the Hub's convention, after that rounding."""
     held = converted(model, *form)
     if form[0] == "safetensors":
