@@ -121,6 +121,9 @@ def _part(varied: Varied, key: str, model_type: str, path: str) -> Part | None:
         for layout in dict.fromkeys((f"{path}.", *_LAYOUTS)):
             if layout != prefix and walks.accepts(varied.model, f"{layout}{bare}{leaf}", wanted):
                 part.prefixes.append(layout)
+    part.bare |= {
+        site.stem.removeprefix(each) for site in sites for each in part.prefixes if site.stem.startswith(each)
+    }
     return part
 
 
@@ -149,7 +152,7 @@ def text_base(varied: Varied, found: list[Part]) -> str:
     return ""
 
 
-def prefixes(varied: Varied, base: str, classes: list[str]) -> list[str]:
+def prefixes(varied: Varied, base: str, classes: list[str], found: list[Part]) -> list[str]:
     """What may stand before a type's names: what is saved first, then what its loader takes as well."""
     back = {written: name for name, written in varied.base.saved.items()}
     own = [name for name in varied.base.tensors if name.startswith(base) and name in back]
@@ -167,4 +170,4 @@ def prefixes(varied: Varied, base: str, classes: list[str]) -> list[str]:
         if layout not in taken and walks.accepts(varied.model, layout + sample[len(base) :], back[sample]):
             taken.append(layout)
     # Other classes of the type call their base model otherwise: question answering heads say `transformer`.
-    return list(dict.fromkeys((*taken, *(f"{name}." for name in classes if base))))
+    return list(dict.fromkeys((*taken, *(f"{name}." for name in classes if base), *([""] if found else []))))

@@ -95,8 +95,9 @@ class Patterns:
             sets = [numbers for row in rows for numbers in row.values()]
             whole = all(numbers == set(range(len(numbers))) for numbers in sets)
             varies = len({len(numbers) for numbers in sets}) > 1
+            listed = bool(parent[-1:]) and parent[-1] in _LISTS
             usual = parent[-1:] and parent[-1] in _LISTS and None not in parent and max(map(len, sets)) > 1
-            if whole and (varies or (usual and self._alike(parent))):
+            if whole and ((varies and (listed or self._alike(parent))) or (usual and self._alike(parent))):
                 self.counted.add(parent)
                 return True
         return False
@@ -107,8 +108,11 @@ class Patterns:
         depth = len(parent)
         for name in self.names[0] if any(len(n.split(".")) > depth for n in self.names[0]) else self.names[-1]:
             tokens = name.split(".")
+            if tokens[-1] == "bias":
+                continue  # layers of any kind have one
             if len(tokens) > depth and tokens[depth].isdigit() and self._matches(tokens[:depth], parent):
-                inner[tokens[depth]].add(".".join(tokens[depth + 1 :]))
+                shape = (self.surveys[0].tensors or {}).get(name, ())
+                inner[tokens[depth]].add(f"{'.'.join(tokens[depth + 1 :])}:{len(shape)}")
         groups = list(inner.values())
         return (
             len(groups) < 2

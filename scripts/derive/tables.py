@@ -41,7 +41,7 @@ def derive(model_type: str) -> Table:
         "source": _source(derived),
         "model_types": [model_type],
         "architectures": architectures,
-        "prefixes": parts.prefixes(derived.varied, derived.base, _class_prefixes(architectures)),
+        "prefixes": parts.prefixes(derived.varied, derived.base, _class_prefixes(architectures), derived.parts),
         "main": _main(derived, rows),
         "recognised_by": telling(derived.varied.base.tensors, derived.base),
         "buffers": _buffers(derived),
