@@ -42,7 +42,8 @@ def write_all(cache: Path) -> None:
     """Write every table, the index and the coverage page; print what changed."""
     found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(cache.glob("*.json"))}
     reached = {name: table for name, table in found.items() if "unreached" not in table}
-    for name, reason in resolve_parts(reached).items():
+    withdrawn = {name: why for name, why in tables.by_hand()["withdrawn"].items() if name in reached}
+    for name, reason in (withdrawn | resolve_parts(reached)).items():
         found[name] = {"unreached": reason}
         del reached[name]
     files: dict[str, str] = {}
