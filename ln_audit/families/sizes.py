@@ -44,11 +44,11 @@ def resolve(
     say has no default.
     """
     found: dict[str, Resolved] = {}
-    none = {
-        promise.layers for promise in family.norms if promise.first is not None
-    }  # next-token blocks: many models have 0
+    needed = {
+        key for norm in family.norms if not norm.when and norm.first is None for key in (*norm.shape, norm.layers)
+    }  # others may be 0: next-token blocks that a model has not, parts that a condition switches off
     for key, size in family.sizes.items():
-        least = 0 if size.default == 0 or key in none else 1
+        least = 1 if key in needed and size.default != 0 else 0
         told = None if config is None or size.computed else _written(size, config, least)
         if told is None and (config is None or not states(key)) and not size.computed:
             told = _from_tensors(size, checkpoint, spelling, names)

@@ -223,3 +223,10 @@ def test_a_graph_of_norms_without_parameters_is_held_to_the_codes_epsilon_at_eve
         ("node 0", 1e-5),
         ("node 1", 1e-4),
     ]
+
+
+def test_the_width_of_a_part_that_is_switched_off_may_be_zero():
+    extra = '[sizes.extra]\ndefault = 4\n[[norm]]\nname = "more"\nrole = "other"\nkind = "rms_norm"\nshape = ["extra"]\nwhen = [{key = "extra", op = "truthy", default = 4}]\n'
+    table = parse(MIXED + extra, "mixed.toml")
+    assert "more" not in {norm.promised for norm in promised(table, config(extra=0), checkpoint(TENSORS))}
+    assert "more" in {norm.promised for norm in promised(table, config(extra=2), checkpoint(TENSORS))}
