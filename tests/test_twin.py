@@ -84,3 +84,20 @@ def test_an_archive_that_does_not_say_its_convention_is_read_as_its_source_says(
         assert report.verdict is Verdict.PASS
         assert {entry.norm.weight_offset for entry in report.norms} == {offset}
         assert [f for f in report.findings if f.status in ("warn", "fail") or f.required] == []
+
+
+def test_replicas_are_each_held_to_the_source_and_so_to_one_another(tmp_path, capsys):
+    from ln_audit import cli
+
+    name = "transformer.ln_f.weight"
+
+    def one_bit(tensors):
+        gain = tensors[name].copy()
+        gain.view(np.uint32)[3] ^= 1
+        return tensors | {name: gain}
+
+    first, second = copied(tmp_path / "rank0"), copied(tmp_path / "rank1")
+    other = copied(tmp_path / "rank2", one_bit)
+    assert cli.main(["verify", first, second, "--against", str(GOOD)]) == 0
+    assert cli.main(["verify", first, second, other, "--against", str(GOOD)]) == 1
+    assert "one bit of [3]: bit 0" in capsys.readouterr().out
