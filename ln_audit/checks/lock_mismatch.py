@@ -176,7 +176,7 @@ def _part(
         told = f"{told} of {part.elements:,} elements as in {where}, found {info.elements:,}"
         return RULE.failed(norm.name, told, "a part of it, or another model")
     if not part.digests:
-        return RULE.skipped(norm.name, f"{where} holds no values of its {role}")
+        return RULE.skipped(norm.name, f"{where} holds no values of its {role}: lock it with all values", required=True)
     ours = values(subject, norm, role, offset)
     if ours is None:
         read = info.name in subject.values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import replace
-from math import isfinite
+from math import copysign, isfinite
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.errors import UsageError
@@ -196,7 +196,7 @@ def _epsilon(keys: _Keys) -> float | None:
     value = keys.take("epsilon", None)
     if value is None:
         return None
-    if type(value) in (int, float) and 0 <= value < 2**128 and isfinite(float32(value)):
+    if type(value) in (int, float) and 0 <= value < 2**128 and isfinite(float32(value)) and copysign(1, value) > 0:
         return float(value)
     raise keys.wrong("epsilon", "a float32 not below 0", value)
 

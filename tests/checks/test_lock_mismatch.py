@@ -10,7 +10,9 @@ from ln_audit.checks import lock_mismatch
 from ln_audit.demand import Demand
 from ln_audit.families.recognise import load
 from ln_audit.lock.making import locked as locked_of
+from ln_audit.lock.reading import parse
 from ln_audit.lock.schema import LockedFile, Parameter
+from ln_audit.lock.writing import text
 from tests.checks.subject_builder import WHOLE, floats, norm, subject
 from tests.formats.onnx_models import model, node
 from tests.lock.models import (
@@ -239,15 +241,23 @@ def test_what_was_not_read_keeps_the_gate_closed(tmp_path, locked):
     assert skips[0].reason.startswith("h.0.ln_1.weight was not read (--values all reads it)")
 
 
-def test_what_a_lock_does_not_hold_is_told(tmp_path, locked):
+def test_a_lock_that_holds_no_values_keeps_the_gate_closed(tmp_path, locked):
+    text_ = "\n".join(line for line in text(locked).splitlines() if "_sha256 = " not in line)
+    report = held(folder(tmp_path / "m"), parse(text_.encode(), "ln-audit.lock"))
+    assert (report.verdict.word, [finding.required for finding in said(report, "skip")]) == ("incomplete", [True] * 5)
+
+
+def test_what_a_lock_does_not_hold_is_not_decided(tmp_path, locked):
     bare = tuple(
         replace(each, gain=Parameter(8), bias=Parameter(8)) if each.role == "block" else each for each in locked.norms
     )
     report = held(folder(tmp_path / "m"), replace(locked, norms=bare))
-    assert report.verdict.word == "pass"
+    assert report.verdict.word == "incomplete"
+    why = "ln-audit.lock holds no values of its {}: lock it with all values"
     assert {(f.required, f.reason) for f in said(report, "skip")} == {
-        (False, "ln-audit.lock holds no values of its gain; ln-audit.lock holds no values of its bias")
+        (True, f"{why.format('gain')}; {why.format('bias')}")
     }
+    assert len(said(report, "pass")) == 1
 
 
 def test_an_unknown_family_cannot_be_told(tmp_path, locked):

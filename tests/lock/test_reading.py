@@ -46,6 +46,7 @@ SHA = "0123456789abcdef" * 4
         ("epsilon = 1e-05", "epsilon = nan", "norm[0].epsilon: expected a float32 not below 0, found nan"),
         ("epsilon = 1e-05", "epsilon = inf", "norm[0].epsilon: expected a float32 not below 0, found inf"),
         ("epsilon = 1e-05", "epsilon = -1e-05", "norm[0].epsilon: expected a float32 not below 0, found -1e-05"),
+        ("epsilon = 1e-05", "epsilon = -0.0", "norm[0].epsilon: expected a float32 not below 0, found -0.0"),
         ("epsilon = 1e-05", "epsilon = 1e39", "norm[0].epsilon: expected a float32 not below 0, found 1e+39"),
         ("epsilon = 1e-05", f"epsilon = {'9' * 400}", "norm[0].epsilon: expected a float32 not below 0, found 9999"),
         ("epsilon = 1e-05", "epsilon = '1e-5'", "norm[0].epsilon: expected a float32 not below 0, found '1e-5'"),
