@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +15,6 @@ from ln_audit.against.explanation import Explanation
 from ln_audit.against.pairing import Pair, Pairing, pairing
 from ln_audit.against.registry import explained
 from ln_audit.against.side import Parameter, parameter
-from ln_audit.families.epsilon import KEYS as EPSILONS
 from ln_audit.formats.shown import number
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from ln_audit.core import Norm
 
 Expect = Literal["same", "derived"]
+_DEEPEST = 4  # levels of nested configs
+_NEAR = (
+    0.1  # of a whole number, the middle channel's change: training moves a gain that far, and no convention does less
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ class Judged:
 class Compared:
     """All of it. `stored_without`: of a file that does not say, whether its gains lack the family's offset.
 
-    `written`: (key, the artifact's value, the source's) of every epsilon that the configs of an unknown family hold.
+    `written`: (key, the artifact's value, the source's) of every epsilon that the configs of an unknown family hold, and of
+    its type.
     """
 
     pairing: Pairing
@@ -63,13 +68,22 @@ def compare(artifact: Side, source: Side, expect: Expect) -> Compared:
     paired = pairing(artifact, source)
     both = Twins(artifact, source, paired)
     judged = [_judged(pair, part, both, expect) for pair in paired.pairs for part in _parts(pair)]
-    keys = (
-        [key for key in EPSILONS if key in artifact.config or key in source.config]
-        if paired.by_name and paired.pairs
-        else []
-    )
-    written = tuple((key, artifact.config.get(key), source.config.get(key)) for key in keys)
+    written: tuple[tuple[str, object, object], ...] = ()
+    if paired.by_name and paired.pairs:
+        ours, theirs = facts(artifact.config), facts(source.config)
+        written = tuple((key, ours.get(key), theirs.get(key)) for key in dict.fromkeys((*ours, *theirs)))
     return Compared(paired, tuple(judged), without, written)
+
+
+def facts(config: Mapping[str, object], path: str = "") -> dict[str, object]:
+    """What two configs of an unknown family must say alike: the model's type and every epsilon, nested ones dotted."""
+    found: dict[str, object] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            found |= facts(value, f"{path}{key}.") if path.count(".") < _DEEPEST else {}
+        elif key == "model_type" or "eps" in key.lower():
+            found[f"{path}{key}"] = value
+    return found
 
 
 def _parts(pair: Pair) -> Iterator[Part]:
@@ -89,6 +103,11 @@ def _judged(pair: Pair, part: Part, both: Twins, expect: Expect) -> Judged:
     explanation = explained(difference)
     if explanation is not None and explanation.name == "initial values" and explanation.status == "skip":
         explanation = _reset_or_folded(explanation, pair, both)
+    if explanation is not None and explanation.name == "folded scale" and unchanged(pair, both.artifact, both.source):
+        told = f"{explanation.text}; but the matrices that read it are the source's: nothing was folded"
+        explanation = Explanation(explanation.name, "fail", told, "scales were multiplied into the norms alone")
+    if expect == "derived" and explanation is None and difference.whole:
+        explanation = _moved_convention(difference)
     if expect == "derived" and difference.whole and (explanation is None or explanation.name not in _NEVER_TRAINED):
         return Judged(pair, part, how=f"trained further: {seen(difference)}")
     return Judged(pair, part, told=seen(difference), explanation=explanation)
@@ -111,6 +130,19 @@ def _unread(pair: Pair, part: Part, both: Twins, ours: Parameter | None) -> Judg
     lost = tensor not in side.checkpoint.tensors
     why = "is not there" if lost else "is quantized or could not be read"
     return Judged(pair, part, unread=f"{side.file}: {tensor} {why}", lost=lost and ours is None)
+
+
+def _moved_convention(difference: Difference) -> Explanation | None:
+    """Values that moved, and all of them by about a whole number: trained further, and in the other convention."""
+    moved = difference.artifact.exact - difference.source.exact
+    middle = float(np.median(moved)) if moved.size else 0.0
+    whole = round(middle)
+    if difference.part == "bias" or whole == 0 or abs(middle - whole) > _NEAR:
+        return None
+    if float(np.median(np.abs(moved - middle))) > _NEAR:
+        return None
+    told = f"offset {whole:+d} in the middle channel beside what training moved: another convention than the source's"
+    return Explanation("offset", "fail", told, "was the family's 1 added once too often, or never?")
 
 
 def _reset_or_folded(undecided: Explanation, pair: Pair, both: Twins) -> Explanation:

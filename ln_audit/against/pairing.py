@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ln_audit.against.side import Side
 
-_NORM = re.compile(r"norm|(^|_)ln(_|\d|$)")  # in the last word of a module's name
+_NORM = re.compile(r"norm|(^|_)ln(f|_|\d|$)", re.IGNORECASE)  # in the last word of a module's name
 
 
 @dataclass(frozen=True, slots=True)

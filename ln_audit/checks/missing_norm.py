@@ -53,7 +53,11 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
         yield _without_parameters(norm, subject)
         return
     if norm.doubt and missing:
-        yield RULE.skipped(norm.name, f"{missing[0][0]} is not there; {norm.doubt}: give --config", required=True)
+        yield RULE.skipped(
+            norm.name,
+            f"{missing[0][0]} is not there; {norm.doubt}{'' if norm.doubt.endswith('?') else ': give --config'}",
+            required=True,
+        )
         return
     if not missing:
         if not norm.misnamed:
@@ -88,7 +92,8 @@ def _judge(norm: Norm, subject: Subject) -> Iterator[Finding]:
 
 def _paired_by_name(subject: Subject) -> bool:
     """Whether a source of the same container was given, whose norms have the very same names: LN301 judges them."""
-    compared = None if subject.twin is None else subject.twin.compared
+    twin = subject.twin
+    compared = None if twin is None or twin.family is not None else twin.compared
     return compared is not None and compared.pairing.by_name and bool(compared.pairing.pairs)
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ln_audit.errors import AuditError
 from ln_audit.families.containers import architecture
 from ln_audit.families.containers import config as container_config
+from ln_audit.families.recognise import index
 from ln_audit.formats.dtypes import array, readable
 from ln_audit.formats.shown import shown
 from ln_audit.report import Finding, Rule
@@ -42,6 +43,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     yield from _by_graph(subject)
     yield from _beside(subject, family)
     yield from _unwritten_offset(subject)
+    yield from _other_class(subject, family)
     for where, expected, found in subject.claims:
         yield RULE.failed(where, f"{where}: expected {expected}, found {shown(found)}", "recorded from another norm?")
     model_type = None if subject.config is None else subject.config.get("model_type")
@@ -70,6 +72,18 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.failed(
                 family.name, f"{family.name}: gain offset: expected {demand.offset:g} (--offset), found {told}"
             )
+
+
+def _other_class(subject: Subject, family: Family) -> Iterator[Finding]:
+    """`architectures` that names a class of another family than `model_type`: loaders differ in which of the two they follow."""
+    listed = None if subject.config is None else subject.config.get("architectures")
+    classes = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    for name in classes[:1] if subject.config is not None and subject.config.has("model_type") else ():
+        other = index()["architectures"].get(name)
+        if other is not None and other != family.name and name not in family.architectures:
+            where = f"{subject.config.where if subject.config else ''}: architectures"
+            told = f"{where}: expected a class of {family.name}, found {shown(name)} of {other}"
+            yield RULE.warned(where, told, "model_type and architectures are of two models: which one is it?")
 
 
 def _unwritten_offset(subject: Subject) -> Iterator[Finding]:

@@ -79,15 +79,17 @@ def view(checkpoint: Checkpoint, family: str | None) -> View:
         return View(_Same(checkpoint.tensors))
     names = _names(checkpoint, table, layout, family)
     called = None if layout is None else layout.name
+    doubted = told.offset_unknown
+    unknown = doubted if isinstance(doubted, bool) else family in doubted
     if names is not None:
         actual, doubled = _renamed(checkpoint, names.ours)
         there = _optional(names, _declared(checkpoint))
         names = replace(names, config={**names.config, **there}) if there else names
-        return View(actual, names, doubled, told.offset_unknown, called)
+        return View(actual, names, doubled, unknown, called)
     if told.plain is None:
-        return View(_Same(checkpoint.tensors), None, {}, told.offset_unknown, called)
+        return View(_Same(checkpoint.tensors), None, {}, unknown, called)
     actual, doubled = _renamed(checkpoint, told.plain)
-    return View(actual, None, doubled, told.offset_unknown, called)
+    return View(actual, None, doubled, unknown, called)
 
 
 def _renamed(

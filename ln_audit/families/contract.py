@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product as cartesian
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ln_audit.core import Checkpoint, Norm, Place
@@ -40,10 +41,16 @@ def _of(reading: Reading, checkpoint: Checkpoint, demand: Demand) -> Iterator[No
     for name, promised in ((None, family.epsilon), *family.epsilons.items()):
         asked = demand if name is None and reading.main else replace(demand, eps=None)
         found[name] = find_epsilon(promised, family.name, reading.config, checkpoint, asked)
+    absent = _absent_stacks(reading)
     listed: set[str] = set()  # rows of one name under conditions that nobody can decide: the tensors are there once
     for promise in reading.promises():
         holds = reading.holds(promise.when)
         doubt = "" if holds else f"whether it has one depends on {promise.when[0].key if promise.when else ''}"
+        if promise.stack in absent:
+            holds, doubt = (
+                None,
+                f"no tensor of its {promise.stack} ({absent[promise.stack]}.) is there: is this a part of the model?",
+            )
         for indexes in expand(promise, reading) if holds is not False else ():
             norm = _norm(promise, indexes, reading, found[promise.epsilon], checkpoint)
             there = any(name in checkpoint.tensors for name in norm.tensors)
@@ -94,23 +101,52 @@ def _enumerated(promise: Promise, reading: Reading) -> Iterator[dict[str, int]]:
 
 
 def _required(promise: Promise, indexes: Mapping[str, int], reading: Reading) -> bool:
-    """Whether a model of this shape must have the norm: what it stands beside is there, and so is its stack."""
-    if promise.beside is not None and not reading.has(fill(promise.beside, indexes), rooted=promise.rooted):
-        return False
-    if promise.gain == "none":
-        return True
-    return _is_main(promise, reading) or reading.has(fill(_companion(promise.name), indexes), rooted=promise.rooted)
+    """Whether a model of this shape must have the norm: what it stands beside is there, and so is its stack.
+
+    A layer of which nothing is there excuses none of its own norms.
+    """
+    stacked = _is_main(promise, reading) or reading.has(_companion(promise, indexes), rooted=promise.rooted)
+    if promise.beside is None or promise.gain == "none" or (stacked and _lost(promise, indexes, reading)):
+        return stacked or promise.gain == "none"
+    return stacked and reading.has(fill(promise.beside, indexes), rooted=promise.rooted)
 
 
-def _companion(name: str) -> str:
-    """What of its stack must be there for a norm to be missed: its layer, or the tower that it closes."""
+def _companion(promise: Promise, indexes: Mapping[str, int]) -> str:
+    """What of its stack must be there for a norm to be missed: any of its layers, or the tower that it closes."""
+    name = fill(promise.name, {index: value for index, value in indexes.items() if index != "layer"})
     before, layer, _ = name.partition("{layer}.")
-    return before + layer if layer else f"{name.partition('.')[0]}." if "." in name else ""
+    return before if layer else f"{name.partition('.')[0]}." if "." in name else ""
+
+
+def _lost(promise: Promise, indexes: Mapping[str, int], reading: Reading) -> bool:
+    """Whether nothing at all is there of the layer that a norm belongs to, though the config counts it."""
+    before, layer, _ = promise.name.partition("{layer}.")
+    if not layer or promise.layers is None or promise.first is not None:  # next-token blocks may be left out
+        return False
+    return not reading.has(fill(before + layer, indexes), rooted=promise.rooted)
 
 
 def _is_main(promise: Promise, reading: Reading) -> bool:
-    main = reading.family.main
-    return reading.main and (not main or (reading.stack or promise.stack) in main)
+    """Of the model itself and not of a tower inside it: an encoder is half of its model, wherever recordings are made."""
+    main, stack = reading.family.main, reading.stack or promise.stack
+    return reading.main and (not main or stack in main or stack == "encoder")
+
+
+def _absent_stacks(reading: Reading) -> Mapping[str | None, str]:
+    """Stacks of the model itself of which no tensor is there, beside others that are: an encoder saved alone."""
+    names: dict[str | None, list[str]] = {}
+    for promise in reading.promises():
+        if not promise.rooted and promise.gain != "none" and _is_main(promise, reading):
+            names.setdefault(promise.stack, []).append(promise.name.partition("{")[0])
+    roots = {stack: _common(of) for stack, of in names.items()}
+    absent = {stack: root for stack, root in roots.items() if root and not reading.has(f"{root}.")}
+    return absent if len(absent) < len(roots) else {}
+
+
+def _common(names: Sequence[str]) -> str:
+    """The dotted words that all names begin with, the last word of each left out."""
+    words = zip(*(name.split(".")[:-1] for name in names), strict=False)
+    return ".".join(each[0] for each in takewhile(lambda each: len(set(each)) == 1, words))
 
 
 def _norm(

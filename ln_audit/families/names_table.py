@@ -86,7 +86,7 @@ class Container:
     defaults: bool = True
     epsilon_keys: tuple[str, ...] = ()
     plain: Plain | None = None
-    offset_unknown: bool = False
+    offset_unknown: tuple[str, ...] | bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,7 @@ class Layout:
     stands_for: str | None = None  # the family that such a checkpoint is of where no config says so
     file: str = "config.json"  # that holds its config
     plain: Plain | None = None
-    offset_unknown: bool = False
+    offset_unknown: tuple[str, ...] | bool = False  # of which families nobody can tell; True: of all
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +123,7 @@ def container(format_: str) -> Container | None:
         table.get("defaults", True),
         tuple(table.get("epsilon_keys", ())),
         plain(table["plain"]) if "plain" in table else None,
-        table.get("offset_unknown", False),
+        _families(table.get("offset_unknown", False)),
     )
 
 
@@ -159,8 +159,12 @@ def layout(name: str) -> Layout:
         table.get("stands_for"),
         table.get("file", "config.json"),
         plain(table["plain"]) if "plain" in table else None,
-        table.get("offset_unknown", False),
+        _families(table.get("offset_unknown", False)),
     )
+
+
+def _families(told: bool | list[str]) -> tuple[str, ...] | bool:
+    return told if isinstance(told, bool) else tuple(told)
 
 
 def names(rows: Mapping[str, Any], front: str = "") -> Names:

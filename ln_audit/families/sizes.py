@@ -47,9 +47,10 @@ def resolve(
     needed = {
         key for norm in family.norms if not norm.when and norm.first is None for key in (*norm.shape, norm.layers)
     }  # others may be 0: next-token blocks that a model has not, parts that a condition switches off
+    counted = {norm.layers for norm in family.norms}
     for key, size in family.sizes.items():
         least = 1 if key in needed and size.default != 0 else 0
-        told = None if config is None or size.computed else _written(size, config, least)
+        told = None if config is None or size.computed else _written(size, config, least, of_layers=key in counted)
         if told is None and (config is None or not states(key)) and not size.computed:
             told = _from_tensors(size, checkpoint, spelling, names)
         found[key] = told or Resolved(None, "")
@@ -67,15 +68,15 @@ def product(shape: Sequence[str | int], sizes: Mapping[str, Resolved]) -> Resolv
     return Resolved(prod(values) if len(values) == len(factors) else None, where)
 
 
-def _written(size: Size, config: Config, least: int) -> Resolved | None:
+def _written(size: Size, config: Config, least: int, *, of_layers: bool) -> Resolved | None:
     """What the config says; None where it says nothing, or null where the loader then works it out."""
     found: list[tuple[str, int]] = []
     for key in (size.key, *size.aliases):
         value = config.get(key)
         if not config.has(key) or (value is None and (size.product or size.default is not None)):
             continue
-        if isinstance(value, (list, tuple)):
-            return Resolved(None, f"{config.at(key)} is a list, one for each layer")
+        if of_layers and isinstance(value, (list, tuple)):
+            value = len(value)  # `layers_block_type`: what each layer is
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST:
             raise FamilyError(
                 f"{config.at(key)}: expected a whole number from {least} to {_MOST:,}, found {shown(value)}"

@@ -82,5 +82,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault("a permutation", "order", faults.permuted, Seen("fail", explanation="permuted")),
     Fault("one factor", "factor", faults.scaled, Seen("fail", explanation="factor")),
     Fault("a factor for each channel", "channels", faults.channel_factors, Seen("fail")),
-    Fault("the same, and the config says AWQ", "AWQ", stated_faults.folded_and_told, FOLDED),
+    Fault("the same, the config says AWQ, the matrices changed", "AWQ", stated_faults.folded_and_told, FOLDED),
+    Fault(
+        "the same, the config says AWQ, the matrices did not",
+        "AWQ?",
+        stated_faults.told_alone,
+        Seen("fail", explanation="folded scale"),
+        (FOLDED,),
+    ),
 )

@@ -51,7 +51,16 @@ def _epsilon(artifact: Artifact, times: float | None) -> Planted | None:
 
 
 def folded_and_told(artifact: Artifact) -> Planted | None:
-    """A factor for each channel, in an export whose config says that its method folds scales into norms."""
+    """A factor for each channel, in an export whose config says that its method folds scales, and whose matrices changed."""
+    planted = told_alone(artifact)
+    if planted is None:
+        return None
+    matrices = {name: held * held.dtype.type(0.875) for name, held in artifact.tensors.items() if held.ndim > 1}
+    return Planted(planted.artifact.with_tensors(matrices), planted.struck)
+
+
+def told_alone(artifact: Artifact) -> Planted | None:
+    """The same, with the matrices that read the norm left as they were: nothing was folded into them."""
     planted = None if artifact.container == "gguf" else channel_factors(artifact)  # GGUF states no such method
     if planted is None:
         return None

@@ -86,7 +86,7 @@ def test_another_kind_and_another_number_of_layers_fail():
     deeper = SOURCE | {"layers.1.ln.weight": GAIN}
     assert against(SOURCE, theirs=(BLOCK, norm("layers.1.ln", 1), FINAL), source=deeper)[-1] == (
         "fail",
-        "layers.1.ln",
+        "1 norms of base",
         "model.safetensors: expected the 1 norms that base has besides (layers.1.ln), found none of them",
     )
     tower = norm("tower.ln", stack="vision", main=False)
@@ -103,6 +103,11 @@ def test_gains_of_ones_close_the_gate_until_a_recording_decides():
 
 def test_an_unknown_family_pairs_by_name_and_two_containers_do_not():
     named = {"a.norm.weight": GAIN}
+    assert against(named, theirs=(), source=named, family=None)[-1] == (
+        "skip",
+        "epsilon",
+        "no epsilon is written on either side",
+    )
     assert against(named, theirs=(), source=named, family=None)[0] == ("pass", "a.norm.weight", "gain bit for bit")
     assert against(named, theirs=(), source=named, family=None, format_="gguf")[-1][0] == "skip"
 

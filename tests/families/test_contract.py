@@ -135,7 +135,7 @@ kind = "rms_norm"
 shape = ["d"]
 """
 TENSORS = {
-    "m.b.1.attn.q.weight": (8, 8), "m.b.3.attn.q_norm.weight": (4,), "m.b.4.enorm.weight": (8,), "head.out.weight": (3, 3),
+    "m.b.0.mlp.weight": (8, 8), "m.b.2.mlp.weight": (8, 8), "m.b.1.attn.q.weight": (8, 8), "m.b.3.attn.q_norm.weight": (4,), "m.b.4.enorm.weight": (8,), "head.out.weight": (3, 3),
     "m.s.0.b.0.up.weight": (9, 5), "m.s.1.b.2.up.weight": (9, 7), "m.norm.weight": (8,),
 }  # fmt: skip
 
@@ -230,3 +230,43 @@ def test_the_width_of_a_part_that_is_switched_off_may_be_zero():
     table = parse(MIXED + extra, "mixed.toml")
     assert "more" not in {norm.promised for norm in promised(table, config(extra=0), checkpoint(TENSORS))}
     assert "more" in {norm.promised for norm in promised(table, config(extra=2), checkpoint(TENSORS))}
+
+
+def test_a_layer_of_which_nothing_is_there_excuses_none_of_its_norms():
+    lost = {name: shape for name, shape in TENSORS.items() if name != "m.b.2.mlp.weight"}
+    found = [norm.name for norm in promised(parse(MIXED, "mixed.toml"), config(), checkpoint(lost))]
+    assert "m.b.2.attn.q_norm" in found
+    assert "m.b.0.attn.q_norm" not in found
+
+
+HALVES = """
+name = "halves"
+main = ["decoder"]
+[sizes.d]
+default = 8
+[[norm]]
+name = "encoder.norm"
+role = "final"
+stack = "encoder"
+kind = "rms_norm"
+shape = ["d"]
+[[norm]]
+name = "decoder.norm"
+role = "final"
+kind = "rms_norm"
+shape = ["d"]
+"""
+
+
+def test_half_of_a_model_is_in_doubt_and_not_excused():
+    table = parse(HALVES, "halves.toml")
+    (norm,) = (n for n in promised(table, config(), checkpoint({"decoder.norm.weight": (8,)})) if n.stack == "encoder")
+    assert norm.doubt == "no tensor of its encoder (encoder.) is there: is this a part of the model?"
+    both = {"decoder.norm.weight": (8,), "encoder.up.weight": (8, 8)}
+    assert [n.doubt for n in promised(table, config(), checkpoint(both))] == ["", ""]
+
+
+def test_a_list_of_what_each_layer_is_counts_the_layers():
+    table = parse(MIXED.replace("[sizes.depth]", '[sizes.depth]\naliases = ["types"]'), "mixed.toml")
+    deep = promised(table, config(types=["a"] * 6), checkpoint(TENSORS))
+    assert {norm.layer for norm in deep if norm.pattern == "b.{layer}.attn.q_norm"} == {1, 3, 5}

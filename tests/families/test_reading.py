@@ -46,8 +46,8 @@ def test_another_stack_is_asked_for_only_where_it_is():
     norms = promised(parse(SHELL, "shell.toml"), CONFIG, checkpoint(TEXT | tower))
     found = [(n.name, n.stack, n.main) for n in norms if n.stack == "vision"]
     assert found == [
-        ("model.tower.h.1.ln_1", "vision", False),
-        ("model.tower.h.1.ln_2", "vision", False),
+        *((f"model.tower.h.{layer}.ln_1", "vision", False) for layer in range(3)),
+        *((f"model.tower.h.{layer}.ln_2", "vision", False) for layer in range(3)),
         ("model.tower.ln_f", "vision", False),
     ]
 
