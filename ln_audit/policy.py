@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ln_audit import checks, waivers
 from ln_audit.demand import Policy
 from ln_audit.errors import FamilyError, UsageError
+from ln_audit.formats.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,7 +73,7 @@ def _policy(where: str, data: bytes, table: object) -> Policy:
     from ln_audit.families.table import build
 
     if not isinstance(table, dict) or set(table) - _KEYS:
-        found = repr(min(set(table) - _KEYS)) if isinstance(table, dict) else repr(table)
+        found = shown(min(set(table) - _KEYS) if isinstance(table, dict) else table)
         hint = "this version reads families and waivers from a policy and nothing else: use --require and --strict"
         raise UsageError(f"{where}: expected only [family.NAME] and [[waiver]], found {found}", hint=hint)
     families = {}
@@ -80,7 +81,7 @@ def _policy(where: str, data: bytes, table: object) -> Policy:
     for name, row in rows.items() if isinstance(rows, dict) else [("", rows)]:
         told = f"{where}: family.{name}"
         if not isinstance(row, dict) or row.get("name", name) != name:
-            raise UsageError(f"{told}: expected a table of that name, found {row!r:.60}")
+            raise UsageError(f"{told}: expected a table of that name, found {shown(row)}")
         try:
             families[name] = build({"name": name, **row}, told)
         except FamilyError as error:
@@ -105,9 +106,9 @@ def _bytes(path: str, name: str) -> bytes:
 
 
 def _toml(data: bytes, name: str) -> dict[str, object]:
-    import tomllib
+    from ln_audit.formats import bounded_toml
 
     try:
-        return tomllib.loads(data.decode())
-    except (ValueError, RecursionError) as error:
+        return bounded_toml.loads(data.decode())
+    except ValueError as error:
         raise UsageError(f"{name}: expected TOML that can be read for a policy, found: {error}") from error

@@ -116,6 +116,16 @@ def test_families_of_ones_own_are_read_from_it(tmp_path, file, under):
         ("[family.acme]\n", r"ln-audit.toml: family.acme: norm: expected at least one \[\[norm\]\], found none"),
         ("waiver = 3\n", r"ln-audit.toml: waiver: expected \[\[waiver\]\] tables, found 3"),
         ("[[waiver]]\n", r"ln-audit.toml: waiver\[0\].rule: expected a value, found no such key"),
+        ("strict = 0x" + "f" * 900, r"ln-audit.toml: expected only \[family.NAME\] and \[\[waiver\]\], found 'strict'"),
+        ("family = 0x" + "f" * 900, "ln-audit.toml: family.: expected a table of that name, found "),
+        (
+            "a." * 30_000 + "a = 1",
+            "ln-audit.toml: expected TOML that can be read for a policy, found: expected keys of",
+        ),
+        (
+            f"a = {'[' * 9_000}",
+            "ln-audit.toml: expected TOML that can be read for a policy, found: expected a few levels",
+        ),
         ("[family\n", "ln-audit.toml: expected TOML that can be read for a policy, found: "),
     ],
 )

@@ -50,7 +50,9 @@ class Condition:
             case "in":
                 return found in self.value
             case "contains":
-                return isinstance(found, (list, tuple, str)) and self.value in found
+                if isinstance(found, str):
+                    return isinstance(self.value, str) and self.value in found
+                return isinstance(found, (list, tuple)) and self.value in found
             case "missing":
                 return found is None
             case _:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import replace
 from math import copysign, isfinite
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.errors import UsageError
+from ln_audit.formats import bounded_toml
 from ln_audit.formats.shown import float32, shown
 from ln_audit.lock.schema import DIGESTS, FLOAT64, FORMAT, NAME, VALUE, VERSION, Lock, LockedFile, LockedNorm, Parameter
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _LARGEST = 16_000_000  # bytes; a model with a thousand norms has 700,000
-_LONGEST_LINE = 8_192  # bytes; and of a key or header 200: TOML's reader takes the square of a dotted key's length
-_LONGEST_KEY = 200
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FORMAT = re.compile(rf"{re.escape(NAME)}/([1-9]\d{{0,8}})")
 _WAY_OUT = "write it again: ln-audit lock TARGET"
@@ -54,15 +52,9 @@ class _LockError(Exception):
 def _table(data: bytes) -> dict[str, Any]:
     if len(data) > _LARGEST:
         raise _LockError(f"expected at most {_LARGEST:,} bytes, found more")
-    for number, line in enumerate(data.splitlines(), 1):
-        name, _, value = line.partition(b"=")
-        if len(line) > _LONGEST_LINE or len(name) > _LONGEST_KEY or value.lstrip().startswith((b"{", b"[")):
-            raise _LockError(
-                f"line {number}: expected a short header or `key = value`, found {shown(line.decode(errors='replace'))}"
-            )
     try:
-        return tomllib.loads(data.decode())
-    except (ValueError, RecursionError) as error:
+        return bounded_toml.loads(data.decode())
+    except ValueError as error:
         raise _LockError(f"expected a lockfile in TOML, found: {error}") from error
 
 

@@ -26,6 +26,12 @@ def test_a_list_contains_its_items():
     assert not Condition("k", "contains", "c").holds(["a", "b"])
 
 
+def test_a_string_contains_strings_and_nothing_else():
+    assert Condition("k", "contains", "lam").holds("llama")
+    for other in (1, None, ("l",), True):
+        assert not Condition("k", "contains", other).holds("llama1")
+
+
 def test_the_indexes_of_a_name_are_in_order():
     assert Promise("h.{layer}.e.{expert}.n", "block", "rms_norm").indexes == ("layer", "expert")
 

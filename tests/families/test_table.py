@@ -53,7 +53,7 @@ def test_a_table_becomes_a_family():
         (
             'shape = ["width"]',
             'shape = "width"',
-            r"acme.toml: norm\[0\].shape: expected a list of strings, found 'width'",
+            r"acme.toml: norm\[0\].shape: expected a list of strings and whole numbers, found 'width'",
         ),
         ('op = "missing"', 'op = "eval"', r"acme.toml: norm\[0\].when: expected one of eq, .*found 'eval'"),
         (
@@ -127,7 +127,7 @@ when = [{key = "k", op = "in", value = [1, 2], default = 1}]
     [
         ('op = "missing"', 'op = "in", value = 3', r"acme.toml: norm\[0\].when: value: expected a list, found 3"),
         ('shape = ["width"]', "", r"acme.toml: norm\[0\].shape: expected one key of \[sizes\] or more, found none"),
-        ('shape = ["width"]', "shape = [true]", r"acme.toml: norm\[0\].shape: expected a list of strings, found "),
+        ('shape = ["width"]', "shape = [true]", r"acme.toml: norm\[0\].shape: expected a list of strings and whole numbers, found \(True,\)"),
         ('shape = ["width"]', 'shape = ["width"]\ncounts = 3', r"norm\[0\].counts: expected a table of strings, found 3"),
         ('shape = ["width"]', 'shape = ["width"]\nlayers = "width"', r"norm\[0\]: expected \{layer\} in the name, which is"),
         ('shape = ["width"]', 'shape = ["width"]\nepsilon = "x"', r"norm closing: epsilon: expected a key of \[epsilons\]"),
