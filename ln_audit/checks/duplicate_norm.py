@@ -50,7 +50,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     for norm, earlier in repeats:
         yield _copied(norm, earlier, repeats, subject)
     if not repeats and len(tensors) > 1:
-        yield RULE.passed(subject.checkpoint.files[0], f"no two of {len(tensors)} norms have the same gain")
+        yield RULE.passed(subject.checkpoint.files[0], f"no two of {len(tensors)} norms have the same trained gain")
     if unread := subject.unread():
         yield RULE.skipped(f"{len(unread)} norms", "values not read; --values all reads them")
 

@@ -136,7 +136,7 @@ def _unknown(subject: Subject) -> str:
     elif model_type is not None:
         known = f"model_type {str(model_type)[:60]!r}"
     else:
-        known = "no config.json and names that no family has"
+        known = "no config.json that says which, and no names that tell one"
     listed = f"; candidates: {', '.join(subject.candidates)}" if subject.candidates else ""
     ways = "--norm NAME --kind KIND --eps X, or describe it in ln-audit.toml or --family FILE.toml"
     return f"unknown family ({known}){listed}; say which norm it is with {ways}"

@@ -43,6 +43,9 @@ def check(subject: Subject) -> Iterator[Finding]:
     for comparison in subject.comparisons:
         if comparison.finding != "other-weights":
             yield _judge(comparison)
+        elif comparison.status == "fail":  # other-weights says it; what the norm computed is still not known
+            label = f"{comparison.norm} against {comparison.recording}"
+            yield RULE.skipped(label, "recorded with other weights: what the norm computed of them was not judged")
 
 
 def _judge(comparison: Comparison) -> Finding:

@@ -19,6 +19,7 @@ from ln_audit.formats.shown import shown
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
+    from ln_audit.core import TensorInfo
     from ln_audit.families.schema import Family
     from ln_audit.formats.config import Config
 
@@ -48,11 +49,15 @@ def telling_names() -> Mapping[str, Any]:
 def load(name: str) -> Family:
     """The family `name` that ships with the package. Raises `UsageError` for an unknown name."""
     if name not in index()["families"]:
+        by_type = index()["model_types"].get(name.lower()) or index()["architectures"].get(name)
+        if by_type is not None:
+            return load(by_type)
         from difflib import get_close_matches
 
-        near = get_close_matches(name, index()["families"], n=3) or list(index()["families"])[:3]
+        known = [*index()["families"], *index()["model_types"], *index()["architectures"]]
+        near = get_close_matches(name.lower(), known, n=3) or list(index()["families"])[:3]
         raise UsageError(
-            f"--family {name}: expected one of {len(index()['families'])} families ({', '.join(near)}, …), found {name!r}",
+            f"family {name}: expected one of {len(index()['families'])} families ({', '.join(near)}, …), found {name!r}",
             hint="`ln-audit families` lists them; a file works too: --family FILE.toml",
         )
     return parse((DATA / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
@@ -73,7 +78,8 @@ def given(name: str, own: Mapping[str, Family] = _NONE) -> Family:
         else:
             return parse(path.read_text(encoding="utf-8"), name)
     except (OSError, ValueError, FamilyError) as error:
-        raise UsageError(f"--family {name}: expected a family table, found {error}") from error
+        told = (error.strerror or "no file").lower() if isinstance(error, OSError) else str(error)
+        raise UsageError(f"--family {name}: expected a family table, found {told}") from error
     raise UsageError(f"--family {name}: expected a family table, found {found}")
 
 
@@ -166,10 +172,18 @@ def _with_unwrapped(names: Iterable[str]) -> frozenset[str]:
 
 def candidates(checkpoint: Checkpoint, config: Config | None, taken: Iterable[str] = ()) -> list[str]:
     """One-dimensional tensors of the model's width, but those `taken`: what could be a norm where the family is unknown."""
-    width = None if config is None else next((config.get(k) for k in WIDTHS if config.get(k)), None)
-    known = frozenset(taken)
-    flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1 and t.name not in known]
-    fitting = [t for t in flat if width is None or t.shape[0] == width]
-    named = [t for t in fitting if any(word in t.name.lower() for word in ("norm", "ln"))] or fitting
+    named = _fitting(checkpoint, config, frozenset(taken))
     more = [f"and {len(named) - _MOST_LISTED:,} more"] if len(named) > _MOST_LISTED else []
     return [f"{t.name} [{t.shape[0]}]" for t in named[-_MOST_LISTED:]] + more
+
+
+def gains(checkpoint: Checkpoint, config: Config | None) -> list[str]:
+    """All candidates that could be a gain: no bias among them."""
+    return [t.name for t in _fitting(checkpoint, config, frozenset()) if not t.name.endswith(".bias")]
+
+
+def _fitting(checkpoint: Checkpoint, config: Config | None, taken: Container[str]) -> list[TensorInfo]:
+    width = None if config is None else next((config.get(k) for k in WIDTHS if config.get(k)), None)
+    flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1 and t.name not in taken]
+    fitting = [t for t in flat if width is None or t.shape[0] == width]
+    return [t for t in fitting if _NORM.search(t.name.lower())] or fitting

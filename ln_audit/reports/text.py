@@ -81,7 +81,11 @@ def _read(source: SourceReport) -> str:
 
 
 def _title(report: Report) -> str:
-    return _title_of(report.source)
+    """What was asked for, and of a folder with several artifacts which of them this is."""
+    source, held = report.source, report.checkpoint
+    file = max(source.files, key=lambda each: each.size or 0).name if source.files and held is not None else ""
+    several = bool(file) and held is not None and held.format in ("gguf", "onnx") and not source.spec.endswith(file)
+    return f"{_title_of(source)}{f': {file}' if several else ''}"
 
 
 def _title_of(source: SourceReport) -> str:
@@ -144,7 +148,9 @@ def _section(title: str, findings: Sequence[Finding], status: str, most: int) ->
     for rule in dict.fromkeys(finding.rule for finding in chosen):
         of_rule = [finding for finding in chosen if finding.rule == rule]
         for finding in of_rule[:most]:
-            subject = f"{one_line(finding.subject)}: " if status == "pass" else ""
+            named = finding.subject.partition(" against ")[0]
+            apart = status == "pass" or (len(of_rule) > 1 and named not in finding.message)  # which of them is it?
+            subject = f"{one_line(finding.subject)}: " if apart else ""
             yield f"    {_MARKS[status]} {rule} {finding.name}: {subject}{one_line(finding.message)}"
             if finding.reason:
                 yield f"      {one_line(finding.reason)}"

@@ -32,7 +32,7 @@ def copied(made: dict[str, np.ndarray], target: str, origin: str, leaves: tuple[
 
 def test_norms_of_their_own_pass_once():
     assert found(duplicate_norm, subject(tensors(), *norms())) == [
-        ("pass", "model.safetensors", "no two of 7 norms have the same gain")
+        ("pass", "model.safetensors", "no two of 7 norms have the same trained gain")
     ]
 
 

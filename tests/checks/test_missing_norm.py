@@ -43,7 +43,7 @@ def test_an_unknown_family_is_undecided_and_names_candidates():
     (finding,) = missing_norm.check(subject({}, family=None, candidates=("core.closing_scale [4]",)))
     assert (finding.status, finding.required) == ("skip", True)
     assert finding.reason == (
-        "unknown family (no config.json and names that no family has); candidates: core.closing_scale [4];"
+        "unknown family (no config.json that says which, and no names that tell one); candidates: core.closing_scale [4];"
         " say which norm it is with --norm NAME --kind KIND --eps X, or describe it in ln-audit.toml or --family FILE.toml"
     )
 

@@ -36,7 +36,10 @@ def test_without_a_recording_it_is_undecided_and_says_how_to_give_one():
 
 
 def test_other_weights_are_another_rules_business():
-    assert judged(comparison("fail", "other-weights")) == []
+    (finding,) = judged(comparison("fail", "other-weights"))
+    assert (finding.status, finding.required) == ("skip", False)
+    assert finding.reason == "recorded with other weights: what the norm computed of them was not judged"
+    assert judged(comparison("skip", "other-weights")) == []
 
 
 def test_a_nonfinite_input_is_said_to_lie_upstream():

@@ -52,8 +52,13 @@ def test_candidates_are_flat_tensors_of_the_models_width():
 
 
 def test_an_unknown_family_name_lists_the_known_ones():
-    with pytest.raises(UsageError, match=r"--family gpt22: expected one of \d+ families \(gpt2, .*…\), found 'gpt22'"):
+    with pytest.raises(UsageError, match=r"family gpt22: expected one of \d+ families \(gpt2, .*…\), found 'gpt22'"):
         recognise.given("gpt22")
+
+
+@pytest.mark.parametrize("name", ["mistral", "Mistral", "LlamaForCausalLM"])
+def test_a_family_is_found_by_the_model_types_and_classes_that_it_is_for(name):
+    assert "mistral" in recognise.given(name).model_types
 
 
 def test_a_table_of_ones_own_is_read(tmp_path):

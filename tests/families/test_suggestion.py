@@ -21,10 +21,13 @@ def test_the_six_lines_are_a_table_that_fits_the_checkpoint():
         'source = "where you know it from"',
         'sizes = {"hidden_size" = {}}',
         'epsilon = {keys = ["norm_eps"]}',
-        'norm = [{name = "core.closing_scale", leaf = "", role = "final", kind = "rms_norm", shape = ["hidden_size"]}]',
+        'norm = [{name = "core.block.{layer}.scale", leaf = "", beside = "core.block.{layer}.", role = "block", '
+        'kind = "rms_norm", shape = ["hidden_size"]}, '
+        '{name = "core.closing_scale", leaf = "", role = "final", kind = "rms_norm", shape = ["hidden_size"]}]',
     ]
     ((name, table),) = tomllib.loads(told)["family"].items()
-    (norm,) = promised(build({"name": name, **table}, "ln-audit.toml"), GIVEN, checkpoint(ACME))
+    (block, norm) = promised(build({"name": name, **table}, "ln-audit.toml"), GIVEN, checkpoint(ACME))
+    assert (block.gain, block.role) == ("core.block.0.scale", "block")
     assert (norm.gain, norm.width, norm.eps, norm.name) == ("core.closing_scale", 16, 1e-5, "core.closing_scale")
 
 
@@ -33,6 +36,12 @@ def test_a_bias_makes_it_a_layer_norm():
     assert told is not None
     assert told.splitlines()[-1] == (
         'norm = [{name = "out.norm", role = "final", kind = "layer_norm", bias = "required", shape = ["hidden_size"]}]'
+    )
+    layered = suggested(checkpoint({f"l.{i}.ln.{leaf}": (16,) for i in (0, 1) for leaf in ("weight", "bias")}), GIVEN)
+    assert layered is not None
+    assert layered.splitlines()[-1] == (
+        'norm = [{name = "l.{layer}.ln", beside = "l.{layer}.", role = "block", kind = "layer_norm", bias = "required", '
+        'shape = ["hidden_size"]}]'
     )
 
 
