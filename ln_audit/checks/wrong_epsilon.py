@@ -51,8 +51,9 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
             return RULE.failed(label, norm.eps_source, "loaders refuse it or fall back to a default")
         told = f"{norm.eps_source}: " if norm.eps_origin == "machine" else ""
         return RULE.skipped(label, f"{told}epsilon is unknown: give it with --eps or --config", required=True)
-    if not math.isfinite(norm.eps) or norm.eps < 0:
-        return RULE.failed(label, f"{norm.eps_source}: expected a positive finite epsilon, found {norm.eps}")
+    if not math.isfinite(float32(norm.eps)) or norm.eps < 0:
+        beyond = ", infinite as float32" * math.isfinite(norm.eps) * (norm.eps > 0)
+        return RULE.failed(label, f"{norm.eps_source}: expected a positive finite epsilon, found {norm.eps}{beyond}")
     odd = _different(places)
     if odd is not None:
         first, other = odd
@@ -67,9 +68,10 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
         return RULE.skipped(
             label, f"epsilon {number(norm.eps)} is only assumed: give the config with --config, or --eps", required=True
         )
-    if norm.eps == 0:
+    if float32(norm.eps) == 0:
+        found = "0" if norm.eps == 0 else f"{norm.eps}, which is 0 as float32"
         return RULE.warned(
-            label, f"{norm.eps_source}: expected a positive epsilon, found 0", "constant rows divide by zero"
+            label, f"{norm.eps_source}: expected a positive epsilon, found {found}", "constant rows divide by zero"
         )
     if norm.eps_origin == "default":
         told = f"{norm.eps_source}: expected it to be written, found that a loader takes {number(norm.eps)}"

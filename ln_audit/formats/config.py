@@ -27,7 +27,8 @@ MAX_DEPTH = 64  # the deepest known configs nest six levels
 class Config:
     """A model's configuration, from the file `where`. Of the keys in `repeated` it has several: the last counts.
 
-    `spelt` is what the file itself calls keys that it has under other names (GGUF's, params.json's).
+    `spelt` is what the file itself calls keys that it has under other names (GGUF's, params.json's); they may stand in `data`
+    flat, dotted keys whole.
     """
 
     data: Mapping[str, object]
@@ -41,11 +42,16 @@ class Config:
 
     def has(self, key: str) -> bool:
         """Whether the key is there, be its value null."""
-        return _look_up(self.data, key)[0]
+        return self._find(key)[0]
 
     def get(self, key: str) -> object:
         """The value of a key, dotted where it is nested (`text_config.rms_norm_eps`); None where missing or null."""
-        return _look_up(self.data, key)[1]
+        return self._find(key)[1]
+
+    def _find(self, key: str) -> tuple[bool, object]:
+        """Nested, as loaders look it up. A dotted key as it stands counts only where we gave the name, never one of a file."""
+        there, value = _look_up(self.data, key)
+        return (True, self.data[key]) if not there and key in self.spelt and key in self.data else (there, value)
 
 
 def read_config(source: Source, override: str | None = None) -> Config | None:
@@ -95,11 +101,11 @@ def _plain(value: Any, path: str, repeated: list[str], depth: int = 0) -> object
 
 
 def _look_up(data: Mapping[str, object], key: str) -> tuple[bool, object]:
-    if key in data:
-        return True, data[key]
-    first, _, rest = key.partition(".")
+    first, dot, rest = key.partition(".")
+    if not dot:
+        return key in data, data.get(key)
     inner = data.get(first)
-    return _look_up(inner, rest) if rest and isinstance(inner, Mapping) else (False, None)
+    return _look_up(inner, rest) if isinstance(inner, Mapping) else (False, None)
 
 
 def _read_local(path: str) -> tuple[bytes, int]:

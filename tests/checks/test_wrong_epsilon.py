@@ -61,9 +61,21 @@ def test_what_is_no_positive_finite_number_fails(value):
     )  # fmt: skip
 
 
-def test_zero_is_a_warning():
-    zero = norm(eps=0.0, eps_places=(Place("config.json: layer_norm_epsilon", 0.0),))
-    assert found(wrong_epsilon, subject(WHOLE, zero))[0][0] == "warn"
+def test_one_beyond_float32_is_as_infinite_as_it_will_be_in_the_model():
+    assert found(wrong_epsilon, subject(WHOLE, norm(eps=1e308)))[0] == (
+        "fail", "ln_f",
+        "config.json: layer_norm_epsilon: expected a positive finite epsilon, found 1e+308, infinite as float32",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "told"), [(0.0, "0"), (1e-300, "1e-300, which is 0 as float32")])
+def test_zero_is_a_warning(value, told):
+    zero = norm(eps=value, eps_places=(Place("config.json: layer_norm_epsilon", value),))
+    (finding,) = wrong_epsilon.check(subject(WHOLE, zero))
+    assert (finding.status, finding.message) == (
+        "warn",
+        f"config.json: layer_norm_epsilon: expected a positive epsilon, found {told}",
+    )
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,20 @@ def test_keys_are_found_nested_and_null_is_not_missing():
     read = config(b'{"text_config":{"rms_norm_eps":1e-6,"deep":{"x":0}},"a.b":2,"none":null,"list":[1]}')
     assert read.get("text_config.rms_norm_eps") == 1e-6
     assert read.get("text_config.deep.x") == 0
-    assert read.get("a.b") == 2
     assert (read.has("none"), read.get("none")) == (True, None)
-    for absent in ("rms_norm_eps", "text_config.eps", "none.x", "list.0", "a", "text_config."):
+    for absent in ("rms_norm_eps", "text_config.eps", "none.x", "list.0", "a", "a.b", "text_config."):
         assert (read.has(absent), read.get(absent)) == (False, None)
+
+
+def test_a_dotted_key_of_a_file_is_no_nested_one():
+    read = config(b'{"vision.model_type":"foo","vision":{"model_type":"bar","a":{},"a.b":1},"text.eps":1,"text":{}}')
+    assert read.get("vision.model_type") == "bar"
+    assert [read.has(key) for key in ("vision.a.b", "text.eps")] == [False, False]
+
+
+def test_a_dotted_key_counts_where_a_container_has_it_under_a_name_of_its_own():
+    read = Config({"text.eps": 1, "eps": 2, "other.eps": 3}, "m.gguf", spelt={"text.eps": "llama.eps", "eps": "e"})
+    assert [read.get(key) for key in ("text.eps", "eps", "other.eps")] == [1, 2, None]
 
 
 def test_of_a_key_written_twice_the_last_counts_and_it_is_told():
