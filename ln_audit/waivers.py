@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ln_audit.checks.subject import Subject
+    from ln_audit.core import Norm
     from ln_audit.report import Finding
 
 _KEYS = ("rule", "norm", "reason", "until")
@@ -106,7 +107,7 @@ def _covers(waiver: Waiver, finding: Finding, subject: Subject) -> bool:
     """Whether the finding is of that rule and that norm."""
     if waiver.rule != finding.rule:
         return False
-    pattern = re.compile(_INDEX.sub(r"\\d+", re.escape(waiver.norm)))
+    pattern = re.compile(_INDEX.sub(r"\\d++", re.escape(waiver.norm)))  # possessive: one way to part numbers, no search
     return waiver.norm == finding.subject or any(map(pattern.fullmatch, _names(finding, subject)))
 
 
@@ -114,7 +115,24 @@ def _names(finding: Finding, subject: Subject) -> Iterator[str]:
     """What the finding is of: its subject, and the norm that this is, or is a tensor or a recording of."""
     yield finding.subject
     for norm in subject.norms:
-        own = (one_line(name) for name in (norm.name, *norm.tensors))
+        own = (one_line(name) for name in (norm.name, norm.promised, *norm.tensors))
         if finding.subject in own or finding.subject.startswith(f"{one_line(norm.name)} against "):
             yield norm.name
-            yield norm.promised
+            yield from _familys(norm, subject)
+
+
+def _familys(norm: Norm, subject: Subject) -> Iterator[str]:
+    """The family's own name of a norm, as it is and behind what may stand in front of the family's names.
+
+    Of a model in which two parts promise such a norm, what stands in front would be that of either: only its own name counts.
+    """
+    yield norm.promised
+    promising = [
+        (reading, row)
+        for reading in subject.readings
+        for row in reading.family.norms
+        if row.name == norm.pattern and (reading.stack or row.stack) == norm.stack
+    ]
+    for reading, row in promising if len({id(reading) for reading, _ in promising}) == 1 else ():
+        if not row.rooted:
+            yield from (prefix + norm.promised for prefix in reading.spelling.prefixes)

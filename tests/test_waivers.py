@@ -8,6 +8,7 @@ import pytest
 from ln_audit import policy, waivers
 from ln_audit.demand import Demand, Policy, Waiver
 from ln_audit.errors import UsageError
+from ln_audit.families.recognise import load
 from ln_audit.report import Finding, Rule
 from tests.checks.subject_builder import norm, subject
 
@@ -59,6 +60,12 @@ def test_a_failure_becomes_a_warning_that_says_until_when_and_why():
         ("h.{layer}.ln_1", "transformer.h.3.ln_1.weight", True),
         ("all 5 norms", "all 5 norms", True),
         ("h.{layer}.ln_2", "transformer.h.3.ln_1", False),
+        ("transformer.h.{layer}.ln_1", "transformer.h.3.ln_1", True),
+        ("h.3.ln_1", "h.3.ln_1", True),
+        ("transformer.h.3.ln_1", "h.3.ln_1", True),
+        ("h.3.ln_1", "the 2 norms of h.3", False),
+        ("ln_f", "2 norms", False),
+        ("h.{layer}{other}{more}.ln_1", "transformer.h.3.ln_1", False),
         ("h.{layer}", "transformer.h.3.ln_1", False),
         ("h.*", "transformer.h.3.ln_1", False),
         ("h.3.ln_.", "transformer.h.3.ln_1", False),
@@ -68,6 +75,36 @@ def test_a_failure_becomes_a_warning_that_says_until_when_and_why():
 )
 def test_which_norm_is_said_by_its_name_a_pattern_or_as_the_report_says_it(name, subject_, accepted):
     assert waivers.waived(outcome(ZERO.failed(subject_, "zero"), waiver(name))) == accepted
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted"),
+    [
+        ("blk.1.attn_norm", True),
+        ("layers.1.input_layernorm", True),
+        ("model.layers.1.input_layernorm", True),
+        ("layers.{layer}.input_layernorm", True),
+        ("model.layers.{layer}.input_layernorm", True),
+        ("other.layers.1.input_layernorm", False),
+        ("model.layers.0.input_layernorm", False),
+    ],
+)
+def test_the_familys_own_name_is_known_in_every_container(name, accepted):
+    of_gguf = norm("blk.1.attn_norm", promised="layers.1.input_layernorm", layer=1, role="block", bias=None)
+    demand = Demand(policy=Policy("ln-audit.toml", "0" * 64, {}, (waiver(name),), TODAY))
+    (found,) = waivers.applied(
+        [ZERO.failed("blk.1.attn_norm.weight", "zero")], subject({}, of_gguf, family=load("llama"), demand=demand)
+    )
+    assert waivers.waived(found) == accepted
+
+
+def test_what_stands_in_front_of_a_part_is_not_taken_for_that_of_another():
+    tower = norm("vision.h.3.ln_1", promised="h.3.ln_1", layer=3, role="block", stack="vision")
+    demand = Demand(policy=Policy("ln-audit.toml", "0" * 64, {}, (waiver("transformer.h.3.ln_1"),), TODAY))
+    found = waivers.applied(
+        [ZERO.failed(each.name, "zero") for each in (BLOCK, tower)], subject({}, BLOCK, tower, demand=demand)
+    )
+    assert [waivers.waived(each) for each in found] == [True, False]
 
 
 def test_it_is_of_one_rule_and_of_its_days():
