@@ -42,7 +42,7 @@ def _without_tied(kept: dict[str, TensorInfo], reading: Reading) -> None:
     if not (family.tied_default if declared is None else bool(declared)):
         return
     for group in family.tied:
-        there = [name for pattern in group for name in _matching(pattern, reading, kept)]
+        there = list(dict.fromkeys(name for pattern in group for name in _matching(pattern, reading, kept)))
         for copy in there[1:]:
             if kept[copy].shape == kept[there[0]].shape:
                 del kept[copy]

@@ -33,6 +33,13 @@ def test_a_head_of_another_shape_is_not_tied():
     assert count(checkpoint(shapes), load("gpt2"), None) == PLAIN + 17 * 8
 
 
+def test_a_tensor_that_a_table_ties_to_itself_counts_once():
+    from dataclasses import replace
+
+    family = replace(load("gpt2"), tied=(("h.{layer}.ln_1.bias", "h.1.ln_1.bias"),))
+    assert count(checkpoint(gpt2("transformer.")), family, None) == PLAIN - 8  # those of two layers, which it ties
+
+
 def test_a_projections_bias_is_no_mask():
     assert count(checkpoint({"h.0.attn.c_attn.bias": (24,), "h.0.attn.bias": (1, 1, 4, 4)}), load("gpt2"), None) == 24
 
