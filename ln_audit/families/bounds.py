@@ -19,6 +19,7 @@ LARGEST = 1_000_000  # of a size; no width or depth comes near
 LONGEST = 1_000  # items of a list
 _MOST_FACTORS = 8  # of a shape
 _MOST_PREFIXES = 32
+_MOST_BEGINNINGS = 1_024  # of all parts' names: each of a part's prefixes behind each of the family's
 _LAST_AXIS = 15
 _LARGEST_OFFSET = 16  # that a model adds to a gain; all that are known add 1
 _LONGEST_NAME = 500
@@ -33,6 +34,9 @@ class TableError(Exception):
 def family(made: Family) -> None:
     """The names that stand in the table itself. Raises `TableError`."""
     prefixes(made.prefixes, "prefixes")
+    beginnings = sum(len(part.prefixes) for part in made.parts) * len(made.prefixes)
+    if beginnings > _MOST_BEGINNINGS:
+        raise TableError(f"part: expected at most {_MOST_BEGINNINGS:,} pairs of prefixes, found {beginnings:,}")
     for name in made.recognised_by:
         _without_indexes(name, "recognised_by")
     for name in made.buffers:

@@ -96,6 +96,15 @@ def test_the_familys_own_prefixes_are_bounded_too():
         assert caught.value.message == f"acme.toml: prefixes: expected {told}"
 
 
+def test_prefixes_of_parts_behind_those_of_the_family_are_bounded_together():
+    part = "\n[[part]]\nconfig = 'c'\nprefixes = [" + "'p', " * 32 + "]"
+    text = GOOD.replace('"core."', "'q', " * 32).replace("#norm", SHAPE)
+    assert len(parse(text + part, "acme.toml").parts) == 1
+    with pytest.raises(FamilyError) as caught:
+        parse(text + part * 2, "acme.toml")
+    assert caught.value.message == "acme.toml: part: expected at most 1,024 pairs of prefixes, found 2,048"
+
+
 def test_a_key_of_thousands_of_words_is_refused_at_once():
     begun = time.monotonic()
     with pytest.raises(
