@@ -52,7 +52,7 @@ def _locked_norm(key: Key, norm: Norm, subject: Subject) -> LockedNorm:
         stack,
         norm.layer,
         norm.width,
-        None if norm.eps is None else shortest(float32(norm.eps), float32),
+        None if norm.eps is None else shortest(float32(norm.eps), float32) + 0.0,  # -0.0 is 0.0
         nth,
         _parameter(norm.gain, norm.weight_offset, family_offset(norm, subject), subject),
         _parameter(norm.bias, 0.0, 0.0, subject),

@@ -35,6 +35,11 @@ def test_the_epsilon_is_the_shortest_decimal_of_its_float32(tmp_path):
     assert {norm.epsilon for norm in made.norms} == {1e-05}
 
 
+def test_a_negative_zero_is_written_as_the_zero_that_it_is():
+    (only,) = locked(subject(WHOLE, norm(eps=-0.0)), "local", {}).norms
+    assert repr(only.epsilon) == "0.0"  # a lock of -0.0 is refused
+
+
 def test_an_identity_says_nothing_of_this_machine():
     of = replace(subject(WHOLE, norm()), identity="/home/me/models/mine/", revision="abc")
     assert (locked(of, "local", {}).identity, locked(of, "local", {}).revision) == ("mine", "abc")
