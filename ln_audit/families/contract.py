@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ln_audit.families.spelling import Spelling
 
 _MOST_LAYERS = 4_096  # a config may not make us build more; the deepest models that were ever trained have about 1,000
-_MOST_NORMS = 262_144  # of one row: 4,096 layers of 64 heads
+_MOST_NORMS = 65_536  # of a model, and of one row: 1,024 layers of 64 heads
 
 
 def contract(parts: Sequence[Reading], checkpoint: Checkpoint, demand: Demand) -> tuple[Norm, ...]:
@@ -42,16 +42,20 @@ def _of(reading: Reading, checkpoint: Checkpoint, demand: Demand) -> Iterator[No
         asked = demand if name is None and reading.main else replace(demand, eps=None)
         found[name] = find_epsilon(promised, family.name, reading.config, checkpoint, asked)
     absent = _absent_stacks(reading)
+    tried = 0
     listed: set[str] = set()  # rows of one name under conditions that nobody can decide: the tensors are there once
     for promise in reading.promises():
         holds = reading.holds(promise.when)
         doubt = "" if holds else f"whether it has one depends on {promise.when[0].key if promise.when else ''}"
-        if promise.stack in absent:
+        if holds is not False and promise.stack in absent:
             holds, doubt = (
                 None,
                 f"no tensor of its {promise.stack} ({absent[promise.stack]}.) is there: is this a part of the model?",
             )
         for indexes in expand(promise, reading) if holds is not False else ():
+            tried += 1
+            if tried > _MOST_NORMS:
+                raise FamilyError(f"{family.name}: expected at most {_MOST_NORMS:,} norms, found more")
             norm = _norm(promise, indexes, reading, found[promise.epsilon], checkpoint)
             there = any(name in checkpoint.tensors for name in norm.tensors)
             if holds is None and norm.name in listed:

@@ -58,10 +58,16 @@ class Reading:
         return self.stated is self.config or names is None or key in names.config
 
     def holds(self, when: Sequence[Condition]) -> bool | None:
-        """Whether all conditions hold; None where a config that does not exist would have to say so."""
+        """Whether all conditions hold; None where a config that does not exist would have to say so.
+
+        A config that says nothing of the class is one of the usual class.
+        """
         known = True
         for condition in when:
-            if not self.can_say(condition.key):
+            if condition.key == "architectures" and not self.can_say(condition.key):
+                if not condition.holds(None):
+                    return False
+            elif not self.can_say(condition.key):
                 known = False
             elif self.stated is not None and not condition.holds(self.stated.get(condition.key)):
                 return False

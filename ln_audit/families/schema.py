@@ -42,6 +42,8 @@ class Condition:
         """Whether the config's value (None when the key is absent) meets the condition."""
         if found is None:
             found = self.default
+        if isinstance(found, list):  # as a table holds its own
+            found = tuple(found)
         match self.op:
             case "eq":
                 return bool(found == self.value)

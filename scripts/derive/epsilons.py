@@ -54,8 +54,8 @@ def _near(one: float, other: float) -> bool:
 
 
 def _keys(config: PretrainedConfig, path: str = "") -> Iterator[str]:
-    """Keys that may hold an epsilon, in the config and those of fixed classes inside."""
-    for where, part in [("", config), *varying.nested(config)]:
+    """Keys that may hold an epsilon, in the config and those inside: a projector may take its epsilon from a part's."""
+    for where, part in [("", config), *varying.nested(config, parts=True)]:
         for key, value in vars(part).items():
             small = (
                 isinstance(value, float) and 0 < value < 1e-2 and not re.search("initializer|init_|coef|lr|loss", key)

@@ -17,8 +17,9 @@ sys.path.insert(0, str(ROOT))
 
 from ln_audit.families.table import parse  # noqa: E402
 
-from . import coverage, tables  # noqa: E402
+from . import coverage  # noqa: E402
 from .table_text import Table, write  # noqa: E402
+from .tables import by_hand  # noqa: E402
 
 _PART_KEYS = ("config", "prefixes", "stack", "default", "without", "when")
 _MARK = "derived by scripts/derive from"
@@ -42,7 +43,7 @@ def write_all(cache: Path) -> None:
     """Write every table, the index and the coverage page; print what changed."""
     found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(cache.glob("*.json"))}
     reached = {name: table for name, table in found.items() if "unreached" not in table}
-    withdrawn = {name: why for name, why in tables.by_hand()["withdrawn"].items() if name in reached}
+    withdrawn = {name: why for name, why in by_hand()["withdrawn"].items() if name in reached}
     for name, reason in (withdrawn | resolve_parts(reached)).items():
         found[name] = {"unreached": reason}
         del reached[name]
@@ -68,8 +69,8 @@ def telling(table: Table) -> Table:
     Names written by hand stay.
     """
     named = [name for name in table.get("recognised_by", []) if not _NORM.search(name)]
-    by_hand = "recognised_by" in tables.by_hand().get(table["name"], {})
-    return table if by_hand or len(named) >= _FEWEST else table | {"recognised_by": []}
+    named_by_hand = "recognised_by" in by_hand().get(table["name"], {})
+    return table if named_by_hand or len(named) >= _FEWEST else table | {"recognised_by": []}
 
 
 def ours() -> list[Path]:
@@ -85,7 +86,11 @@ def resolve_parts(tables: dict[str, Table]) -> dict[str, str]:
     lost = {}
     for name, table in tables.items():
         kept = []
+        more = by_hand().get(name, {}).get("part_prefixes", {})
         for part in table["part"]:
+            if "default" not in part:  # written by hand: of any family
+                kept.append(part)
+                continue
             own = tables.get(part["default"])
             if own is None:
                 table.setdefault("notes", []).append(f"{part['config']}: no table for {part['default']}")
@@ -96,6 +101,7 @@ def resolve_parts(tables: dict[str, Table]) -> dict[str, str]:
             if found is not None:
                 part["prefixes"] = outer(part["prefixes"], own["prefixes"])
                 part["without"] = unbuilt(own, found)
+            part["prefixes"] = [*part["prefixes"], *more.get(part["config"], ())]
             kept.append({key: part[key] for key in _PART_KEYS if part.get(key)})
         table["part"] = kept
         if not table["norm"] and not kept:
@@ -115,7 +121,8 @@ def unbuilt(own: Table, found: list[str]) -> list[str]:
     """Norms of a part's family that the whole does not build, by name."""
     names = []
     for row in own["norm"]:
-        if row.get("when") or row.get("beside") or row.get("rooted") or row["gain"] == "none":
+        told = [each for each in row.get("when", ()) if (each["key"], each["op"]) != ("architectures", "ne")]
+        if told or row.get("beside") or row.get("rooted") or row["gain"] == "none":
             continue
         pattern = re.compile(re.sub(r"\\\{[a-z]+\\\}", "[0-9]+", re.escape(row["name"])))
         if not any(pattern.fullmatch(name) for name in found):

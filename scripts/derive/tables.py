@@ -13,7 +13,7 @@ from . import variations as varying
 from .table_text import Table, named_epsilons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 BY_HAND = Path(__file__).with_name("data") / "by_hand.toml"
 _INV_FREQ = "layers.{layer}.self_attn.rotary_emb.inv_freq"  # old versions stored it; transformers drops it on loading
@@ -62,7 +62,23 @@ def derive(model_type: str) -> Table:
 
 def finished(table: Table) -> Table:
     """With everything that is known by hand."""
-    return merged(next_token(table), by_hand().get(table["name"], {}))
+    return merged(cross_attention(next_token(table)), by_hand().get(table["name"], {}))
+
+
+def cross_attention(table: Table) -> Table:
+    """With the norms of the cross attention that the type has as the decoder of another encoder; no key of its own tells it."""
+    known = by_hand()["cross_attention"]
+    if table["name"] not in known["types"]:
+        return table
+    rows: list[Table] = []
+    for row in table["norm"]:
+        rows.append(row)
+        if ".attention." in row["name"]:
+            name = row["name"].replace(".attention.", ".crossattention.")
+            beside = name[: name.index(".crossattention.")] + ".crossattention."
+            comment = ["By hand: as the decoder of an encoder.", f"Source: {known['source']}."]
+            rows.append({"comment": comment, **row, "name": name, "beside": beside})
+    return {**table, "norm": rows}
 
 
 def next_token(table: Table) -> Table:
@@ -98,6 +114,8 @@ def next_token(table: Table) -> Table:
 def merged(table: Table, extra: Table) -> Table:
     """With what was written by hand: rows of the same name are replaced, others come before the final norm."""
     table = dict(table)
+    if extra.get("instead"):
+        table |= {"norm": [], "sizes": {}, "epsilon": {}, "epsilons": {}, "tied": []}
     for key, value in extra.items():
         match key:
             case "norm":
@@ -119,13 +137,49 @@ def merged(table: Table, extra: Table) -> Table:
                 }
             case "edit":  # name of a row → keys to change in it
                 table["norm"] = [{**row, **value.get(row["name"], {})} for row in table["norm"]]
-            case "why" | "source" | "without":
+            case "unbuilt":  # class → beginnings of rows, and configs of parts, that it does not build
+                for cls, names in value.items():
+                    table = _unbuilt(table, cls, tuple(names))
+            case "spelt":  # class → beginnings of names, and what it saves instead
+                for cls, names in value.items():
+                    table["norm"] = [other for row in table["norm"] for other in _spelt(row, cls, names)]
+            case "more_prefixes":
+                table["prefixes"] = list(dict.fromkeys([*table["prefixes"], *value]))
+            case "why" | "source" | "without" | "instead" | "part_prefixes":
                 continue
             case _:
                 table[key] = value
     if "why" in extra:
         table["by_hand"] = f"{extra['why']} Source: {extra.get('source', table['source'])}."
     return table
+
+
+def _unbuilt(table: Table, cls: str, names: tuple[str, ...]) -> Table:
+    """The table with the condition that the model is not of this class, for what the class does not build."""
+    but = {"key": "architectures", "op": "ne", "value": [cls]}
+    rows = [
+        {**row, "when": [*row.get("when", ()), but]} if row["name"].startswith(names) else row for row in table["norm"]
+    ]
+    found = [
+        {**part, "when": [*part.get("when", ()), but]} if part["config"] in names else part for part in table["part"]
+    ]
+    return {**table, "norm": rows, "part": found}
+
+
+def _spelt(row: Table, cls: str, names: dict[str, str]) -> Iterator[Table]:
+    """The row; for one that a class saves under another name, the row of all others and the row of that class."""
+    old = next((each for each in names if row["name"].startswith(each)), None)
+    if old is None:
+        yield row
+        return
+    when = list(row.get("when", ()))
+    yield {**row, "when": [*when, {"key": "architectures", "op": "ne", "value": [cls]}]}
+    own = {**row, "name": names[old] + row["name"][len(old) :]}
+    if "beside" in row:
+        own["beside"] = names[old] + row["beside"].removeprefix(old)
+    if "like" in row:
+        own["like"] = {**row["like"], "tensor": names[old] + row["like"]["tensor"].removeprefix(old)}
+    yield {**own, "when": [*when, {"key": "architectures", "op": "eq", "value": [cls]}]}
 
 
 def _source(derived: family.Derived) -> str:

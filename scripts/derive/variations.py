@@ -161,12 +161,14 @@ def undeclared(config: Any, base: Any) -> tuple[str, int] | None:
     return None
 
 
-def nested(config: PretrainedConfig) -> Iterator[tuple[str, PretrainedConfig]]:
-    """(dotted key, config) of the configs of fixed classes inside; those of any family (`AutoConfig`) are parts."""
+def nested(config: PretrainedConfig, *, parts: bool = False) -> Iterator[tuple[str, PretrainedConfig]]:
+    """(dotted key, config) of the configs of fixed classes inside; with `parts` also those of any family (`AutoConfig`)."""
     for key, value in vars(config).items():
-        if isinstance(value, PretrainedConfig) and type(config).sub_configs.get(key) not in (AutoConfig, None):
+        if not isinstance(value, PretrainedConfig):
+            continue
+        if parts or type(config).sub_configs.get(key) not in (AutoConfig, None):
             yield key, value
-            for inner, deeper in nested(value):
+            for inner, deeper in nested(value, parts=parts):
                 yield f"{key}.{inner}", deeper
 
 

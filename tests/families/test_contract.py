@@ -176,7 +176,7 @@ def test_the_callers_kind_and_offset_are_those_of_what_is_built_like_the_final_n
 def test_more_norms_than_any_model_has_are_not_built():
     heads = 'name = "b.{layer}.h.{head}.n"\nrole = "qk"\nkind = "rms_norm"\nlayers = "depth"\ncounts = {head = "heads"}\nshape = ["d"]'
     table = parse(MIXED + "[[norm]]\n" + heads + "\n", "mixed.toml")
-    with pytest.raises(FamilyError, match="expected at most 262,144 norms, found 16,000,000"):
+    with pytest.raises(FamilyError, match="expected at most 65,536 norms, found 16,000,000"):
         promised(table, config(depth=4000, heads=4000), checkpoint({}))
 
 
@@ -266,7 +266,26 @@ def test_half_of_a_model_is_in_doubt_and_not_excused():
     assert [n.doubt for n in promised(table, config(), checkpoint(both))] == ["", ""]
 
 
+def test_half_of_a_model_that_its_class_has_not_is_not_asked_for():
+    but = '[[norm]]\nwhen = [{ key = "architectures", op = "ne", value = ["Half"] }]'
+    table = parse(HALVES.replace("[[norm]]", but), "halves.toml")
+    assert promised(table, config(architectures=["Half"]), checkpoint({"up.weight": (8,)})) == ()
+    for whole in (config(architectures=["Whole"]), config(), None):
+        stacks = {
+            n.stack
+            for n in promised(table, whole, checkpoint({"decoder.norm.weight": (8,), "encoder.up.weight": (8,)}))
+        }
+        assert stacks == {"decoder", "encoder"}
+
+
 def test_a_list_of_what_each_layer_is_counts_the_layers():
     table = parse(MIXED.replace("[sizes.depth]", '[sizes.depth]\naliases = ["types"]'), "mixed.toml")
     deep = promised(table, config(types=["a"] * 6), checkpoint(TENSORS))
     assert {norm.layer for norm in deep if norm.pattern == "b.{layer}.attn.q_norm"} == {1, 3, 5}
+
+
+def test_many_rows_of_many_layers_are_not_built_either():
+    row = '[[norm]]\nname = "b.{layer}.n%d"\nrole = "block"\nkind = "rms_norm"\nlayers = "depth"\nshape = ["d"]\n'
+    table = parse(MIXED + "".join(row % number for number in range(40)), "mixed.toml")
+    with pytest.raises(FamilyError, match="mixed: expected at most 65,536 norms, found more"):
+        promised(table, config(depth=4000), checkpoint({}))

@@ -26,6 +26,11 @@ def test_a_list_contains_its_items():
     assert not Condition("k", "contains", "c").holds(["a", "b"])
 
 
+def test_a_list_equals_the_same_items():
+    assert Condition("k", "eq", ("a",)).holds(["a"])
+    assert [Condition("k", "ne", ("a",)).holds(found) for found in (["a"], ["b"], None)] == [False, True, True]
+
+
 def test_a_string_contains_strings_and_nothing_else():
     assert Condition("k", "contains", "lam").holds("llama")
     for other in (1, None, ("l",), True):

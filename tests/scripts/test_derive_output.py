@@ -55,6 +55,20 @@ def test_norms_of_a_part_that_the_whole_does_not_build_are_named():
     assert output.unbuilt(own, ["layers.0.norm", "layers.1.norm"]) == ["last"]
 
 
+def test_what_only_one_class_has_is_not_missed_in_a_part():
+    when = [{"key": "architectures", "op": "ne", "value": ["Small"]}]
+    rows = [{"name": "usual", "gain": "required", "when": when}]
+    rows.append({"name": "small", "gain": "required", "when": [when[0] | {"op": "eq"}]})
+    assert output.unbuilt(table("acme", norm=rows), []) == ["usual"]
+
+
+def test_a_part_of_any_family_stays_as_it_was_written():
+    part = {"config": "decoder", "prefixes": ["decoder."], "stack": "decoder"}
+    found = {"acme": table("acme", part=[dict(part)])}
+    assert output.resolve_parts(found) == {}
+    assert found["acme"]["part"] == [part]
+
+
 def test_above_a_table_stands_who_wrote_it_and_what_could_not_be_told():
     lines = output.comments(table("acme", notes=["norm: its width"], by_hand="a fact. Source: a page."))
     assert lines == [

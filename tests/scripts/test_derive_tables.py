@@ -94,3 +94,32 @@ def test_rows_by_hand_replace_derived_ones_and_finals_stay_last():
     merged = tables.merged(table, {"why": "why.", "source": "page", "norm": [{"name": "a", "role": "other"}]})
     assert [(each["name"], each["role"]) for each in merged["norm"]] == [("a", "other"), ("z", "final")]
     assert merged["by_hand"] == "why. Source: page."
+
+
+def test_a_projectors_epsilon_follows_the_part_it_takes_it_from():
+    assert tables.derive("gemma3")["epsilon"]["keys"] == ["vision_config.layer_norm_eps"]
+
+
+def test_the_decoder_of_another_encoder_has_a_cross_attention_beside_its_attention():
+    cross = row(tables.derive("bert"), "encoder.layer.{layer}.crossattention.output.LayerNorm")
+    assert (cross["beside"], cross["layers"]) == ("encoder.layer.{layer}.crossattention.", "num_hidden_layers")
+
+
+def test_an_encoder_decoder_of_any_two_families_has_nothing_of_its_stand_ins():
+    table = tables.derive("encoder-decoder")
+    assert [(part["config"], part.get("default")) for part in table["part"]] == [("encoder", None), ("decoder", None)]
+    assert (table["sizes"], table["main"]) == ({}, ["decoder", "encoder"])
+
+
+def test_what_a_class_does_not_build_or_calls_otherwise_is_under_its_name():
+    table = {"name": "acme", "source": "s", "prefixes": [""], "part": [{"config": "text_config"}]}
+    table["norm"] = [{"name": "decoder.a", "like": {"tensor": "decoder.b"}}, {"name": "encoder.a"}]
+    unlike = {"key": "architectures", "op": "ne", "value": ["Small"]}
+    merged = tables.merged(table, {"unbuilt": {"Small": ["decoder.", "text_config"]}})
+    assert [each.get("when") for each in (*merged["norm"], *merged["part"])] == [[unlike], None, [unlike]]
+    merged = tables.merged(table, {"spelt": {"Small": {"decoder.": ""}}})
+    assert merged["norm"] == [
+        {"name": "decoder.a", "like": {"tensor": "decoder.b"}, "when": [unlike]},
+        {"name": "a", "like": {"tensor": "b"}, "when": [unlike | {"op": "eq"}]},
+        {"name": "encoder.a"},
+    ]
