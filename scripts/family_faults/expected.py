@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ln_audit.comparison import Comparison
     from ln_audit.report import Finding, Report
 
@@ -52,6 +54,20 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """What became of one fault, in one norm, with one kind of recording. `word` "not here": `message` says why."""
+
+    norm: str
+    recording: str
+    word: str
+    message: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in the results."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What became of one fault in one audit, and what ln-audit said."""
 
@@ -66,18 +82,18 @@ def judged(expected: Expected, report: Report, norm: str) -> Outcome:
     if expected.way == "cannot be seen without the source":
         return _unseen(report, norm)
     status = "fail" if expected.way == "fails by" else "warn"
-    found = [
-        each
-        for each in report.findings
-        if (each.rule, each.status) == (expected.rule, status)
-        and re.match(expected.subject.format(norm=re.escape(norm)), each.subject)
-        and expected.says in each.message
-    ]
+    found = [each for each in _about(expected, report, norm) if each.status == status and expected.says in each.message]
     if found and (status == "warn" or report.verdict.word == "fail"):
         return _named(expected, report, norm, found)
     if expected.otherwise is not None:
         return judged(expected.otherwise, report, norm)
     return _otherwise(expected, report, norm)
+
+
+def _about(expected: Expected, report: Report, norm: str) -> list[Finding]:
+    """The findings of the expected rule on the expected subject."""
+    subject = expected.subject.format(norm=re.escape(norm))
+    return [each for each in report.findings if each.rule == expected.rule and re.match(subject, each.subject)]
 
 
 def _healthy(report: Report) -> Outcome:
@@ -89,7 +105,7 @@ def _healthy(report: Report) -> Outcome:
         each.finding == "another-chain" for each in report.comparisons
     ):
         return Outcome("cannot tell", report.comparisons[0].message[:_LONGEST])
-    return Outcome("false alarm", _said(report, loud))
+    return Outcome("false alarm", said(report, loud))
 
 
 def _unseen(report: Report, norm: str) -> Outcome:
@@ -97,8 +113,8 @@ def _unseen(report: Report, norm: str) -> Outcome:
     claimed = [each for each in report.findings if each.status == "pass" and each.rule.startswith("LN2")
                and each.subject.startswith(f"{norm} against ")]  # fmt: skip
     if report.verdict.word == "fail":
-        return Outcome("named", _said(report, [each for each in report.findings if each.status == "fail"]))
-    return Outcome("missed", _said(report, claimed)) if claimed else Outcome("not seen")
+        return Outcome("named", said(report, [each for each in report.findings if each.status == "fail"]))
+    return Outcome("missed", said(report, claimed)) if claimed else Outcome("not seen")
 
 
 def _named(expected: Expected, report: Report, norm: str, found: list[Finding]) -> Outcome:
@@ -114,24 +130,27 @@ def _named(expected: Expected, report: Report, norm: str, found: list[Finding]) 
 
 
 def _otherwise(expected: Expected, report: Report, norm: str) -> Outcome:
-    """Not failed as it should have: either it is said that these rows cannot tell, or it was missed."""
+    """Not failed as it should have: either it is said that this cannot be told, or it was missed."""
     for each in _of(report, norm):
         hidden = {str(entry["hypothesis"]) for entry in each.cannot_tell} & set(expected.hidden)
         if each.status == "pass" and hidden and report.verdict.word == "pass":
             return Outcome("cannot tell", f"passes, and says that it cannot tell: {', '.join(sorted(hidden))}")
         if (each.status, each.finding) in _UNDECIDED:
             return Outcome("cannot tell", each.message[:_LONGEST])
+    skipped = [each for each in _about(expected, report, norm) if each.status == "skip"]
+    if skipped and expected.rule != "LN201":
+        return Outcome("cannot tell", skipped[0].reason[:_LONGEST])
     loud = [
         each for each in report.findings if each.status in ("fail", "warn") or (each.status == "skip" and each.required)
     ]
-    return Outcome("missed", _said(report, loud))
+    return Outcome("missed", said(report, loud))
 
 
 def _of(report: Report, norm: str) -> list[Comparison]:
     return [each for each in report.comparisons if each.norm == norm]
 
 
-def _said(report: Report, findings: list[Finding]) -> str:
+def said(report: Report, findings: Sequence[Finding]) -> str:
     """The verdict, and the findings that stand behind it."""
     if report.error is not None:
         return f"{report.verdict.word}: {report.error.message}"[:_LONGEST]

@@ -114,7 +114,7 @@ def _run(model: Any, dtype: str, torch: Any) -> tuple[Calls, str | None]:
     return best, note
 
 
-def _pass(model: Any, given: Mapping[str, Any], torch: Any) -> tuple[Calls, Exception | None]:
+def _pass(model: Any, given: Mapping[str, Any], torch: Any) -> tuple[Calls, BaseException | None]:
     """One forward pass with hooks, and the error that it ended with."""
     calls: Calls = {}
 
@@ -132,11 +132,13 @@ def _pass(model: Any, given: Mapping[str, Any], torch: Any) -> tuple[Calls, Exce
         for name, module in model.named_modules()
         if not any(True for _ in module.children()) or _CALLED_NORM.search(type(module).__name__)
     ]
-    ended: Exception | None = None
+    ended: BaseException | None = None
     try:
         with torch.no_grad():
             model(**given)
-    except Exception as error:  # noqa: BLE001  # whatever a model raises on inputs that do not suit it
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever a model raises; a library that it lacks is no Exception
         ended = error
     for hook in hooks:
         hook.remove()

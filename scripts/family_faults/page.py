@@ -26,7 +26,8 @@ Written by `python -m scripts.family_faults --page` from what `make test-familie
 transformers {transformers} (torch {torch}, CPU), its norms are given random values and an epsilon that is not the default, it is saved with
 `save_pretrained` and run in float32 and bfloat16 with hooks on its norms. What was saved has to pass, and with one fault planted
 it has to fail by that fault's own name. Value faults are audited with a float32 and a bfloat16 recording that hold nothing but
-the rows, and with one that carries digests, kind and epsilon; in the final norm and in a block norm of the first layer.
+the rows (of bfloat16 also the dtype of the parameters), and with one that carries digests, kind and epsilon; in the final norm
+and in a block norm of the first layer. "Own size" is the class's default config: names and shapes alone, structure alone.
 
 | sign | what became of the fault |
 |---|---|

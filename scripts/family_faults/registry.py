@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from scripts.family_faults import faults
+from scripts.family_faults import faults, own_size
 from scripts.family_faults.expected import Expected
 from scripts.family_faults.planting import RECORDINGS, Planted
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scripts.family_faults.case import Case
+    from scripts.family_faults.expected import Trial
     from scripts.family_faults.recorded import RecordedNorm
 
 Struck = Literal["final", "block", "each pattern", "all judged"]
@@ -29,6 +30,7 @@ class Fault:
     strikes: tuple[Struck, ...]
     expected: Mapping[str, Expected]
     recorded: Literal["struck", "final"] = "struck"  # whose recording is given
+    alone: Callable[[str], Trial] | None = None  # tried on the model type, not on the recorded model
 
 
 def _fails(rule: str, subject: str = "{norm}$", says: str = "") -> Expected:
@@ -73,6 +75,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("healthy", "healthy", _healthy, _BOTH, dict.fromkeys(RECORDINGS, _PASSES)),
     Fault("healthy, saved in bfloat16", "saved bf16", _saved_narrow, _BOTH, {NONE: _PASSES, NARROW: _PASSES}),
     Fault("healthy, every norm", "every", _healthy, ("all judged",), {SINGLE: _PASSES, NARROW: _PASSES}),
+    Fault("healthy, at its own size", "own size", _healthy, (), {NONE: _PASSES}, alone=own_size.trial),
     Fault("final norm missing", "no final", faults.missing, ("final",), {NONE: _fails("LN001"), SINGLE: _fails("LN001")}),
     Fault("one other norm missing", "no block", faults.missing, ("each pattern",), {NONE: _fails("LN001")}),
     Fault("wrong shape", "shape", faults.wrong_shape, (*_BOTH, "each pattern"), {NONE: _fails("LN002")}),

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts.family_faults.trial import Trial
+from scripts.family_faults.expected import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

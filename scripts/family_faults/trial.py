@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.errors import UsageError
 from ln_audit.numerics.reference import NORMS
 from scripts.family_faults.case import Case, NotHereError
-from scripts.family_faults.expected import Expected, judged
+from scripts.family_faults.expected import Expected, Trial, judged
 from scripts.family_faults.planting import Planted, write_model, write_recording
 from scripts.family_faults.registry import NONE, Fault
 
@@ -23,22 +22,11 @@ if TYPE_CHECKING:
     from scripts.family_faults.recorded import RecordedNorm
 
 
-@dataclass(frozen=True)
-class Trial:
-    """What became of one fault, in one norm, with one kind of recording. `word` "not here": `message` says why."""
-
-    norm: str
-    recording: str
-    word: str
-    message: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """As it stands in the results."""
-        return asdict(self)
-
-
 def trials(case: Case, fault: Fault) -> Iterator[Trial]:
     """Every trial of one fault; at least one, which says why where the model cannot have it."""
+    if fault.alone is not None:
+        yield fault.alone(case.model.model_type)
+        return
     struck = {norm.name: norm for norm in _struck(case, fault)}.values()
     if not struck:
         yield Trial("", "", "not here", "no such norm")

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from scripts.family_faults import page
+from scripts.family_faults.expected import Trial
 from scripts.family_faults.registry import FAULTS
 from scripts.family_faults.results import MODEL, Record
-from scripts.family_faults.trial import Trial
 from tests.shared import ROOT
 
 PAGE = ROOT / "docs" / "family-faults.md"

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from scripts.family_faults import results, runner
+from scripts.family_faults.expected import Trial
 from scripts.family_faults.registry import FAULTS
 from scripts.family_faults.results import MODEL, Record
-from scripts.family_faults.trial import Trial
 
 TRIAL = Trial("norm", "float32", "named", "epsilon 3e-05 instead of 0.0003")
 KEYS = {name: f"key of {name}" for name in (MODEL, *(fault.name for fault in FAULTS))}
