@@ -149,14 +149,13 @@ def lock(
     config: opt.Config = None,
     family: opt.Family = None,
     revision: opt.Revision = None,
-    values: opt.Values = None,
     offline: opt.Offline = False,
     full: opt.Full = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Write down what its norms are, for `verify --lock` to hold artifacts to. Only what passes is locked."""
     demand = Demand(
-        config=config, family=family, revision=revision, values=opt.values(values) or "all", offline=offline, full=full,
+        config=config, family=family, revision=revision, values="all", offline=offline, full=full,
         progress=output.on_terminal(sys.stderr) and not quiet,
     )  # fmt: skip
     demand = opt.check(demand, [target])

@@ -9,6 +9,8 @@ from ln_audit.families.table import build
 from tests.families.model import checkpoint, config, promised
 
 ACME = {"core.embed.weight": (32, 16), "core.block.0.scale": (16,), "core.closing_scale": (16,)}
+BLOCK = '{name = "core.block.{layer}.scale", leaf = "", beside = "core.block.{layer}.", role = "block", kind = "rms_norm", shape = ["hidden_size"]}'
+CLOSING = '{name = "core.closing_scale", leaf = "", role = "final", kind = "rms_norm", shape = ["hidden_size"]}'
 GIVEN = config(model_type="acme xformer", hidden_size=16, norm_eps=1e-5)
 
 
@@ -21,9 +23,7 @@ def test_the_six_lines_are_a_table_that_fits_the_checkpoint():
         'source = "where you know it from"',
         'sizes = {"hidden_size" = {}}',
         'epsilon = {keys = ["norm_eps"]}',
-        'norm = [{name = "core.block.{layer}.scale", leaf = "", beside = "core.block.{layer}.", role = "block", '
-        'kind = "rms_norm", shape = ["hidden_size"]}, '
-        '{name = "core.closing_scale", leaf = "", role = "final", kind = "rms_norm", shape = ["hidden_size"]}]',
+        f"norm = [{BLOCK}, {CLOSING}]",
     ]
     ((name, table),) = tomllib.loads(told)["family"].items()
     (block, norm) = promised(build({"name": name, **table}, "ln-audit.toml"), GIVEN, checkpoint(ACME))
