@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
+from ln_audit.families.recognise import DATA
 from ln_audit.numerics.reference import NORMS
 from scripts.family_faults.recorded import RecordedNorm
 
@@ -36,6 +39,11 @@ class Case:
     def promise(self, norm: RecordedNorm) -> Norm | None:
         """What ln-audit promises of this norm, None for a norm that it knows nothing of."""
         return next((each for each in self.promised if each.name == norm.name), None)
+
+    def vague(self, norm: RecordedNorm) -> bool:
+        """Whether a table has the norm for some layers only, and cannot say for which: it stands beside itself."""
+        promise = self.promise(norm)
+        return promise is not None and promise.pattern in _beside_themselves()
 
     def every(self) -> tuple[RecordedNorm, ...]:
         """All norms with tensors, those of the model and those that only ln-audit speaks of."""
@@ -90,6 +98,16 @@ def case(model: RecordedModel, report: Report) -> Case:
     name = report.family.name if report.family is not None else None
     final = ran[-1] if ran else None
     return Case(model, name, promised, final, usual[0] if usual else None)
+
+
+@cache
+def _beside_themselves() -> frozenset[str]:
+    found = set()
+    for path in DATA.glob("*.toml"):
+        for row in tomllib.loads(path.read_text(encoding="utf-8")).get("norm", ()):
+            if row.get("beside") == f"{row['name']}.":
+                found.add(row["name"])
+    return frozenset(found)
 
 
 def pattern(name: str) -> str:

@@ -61,14 +61,19 @@ def write_model(model: RecordedModel, planted: Planted, folder: Path) -> None:
 def write_recording(model: RecordedModel, norm: RecordedNorm, planted: Planted, kind: str, path: Path) -> None:
     """A recording of `norm`, of a run in the dtype that `kind` begins with, and with digests if it ends so.
 
-    One of a narrow run says in which dtype its parameters were: that is no property of its rows where a model adds up in float32.
+    With digests too where a narrow model adds up in float32: there the rows do not tell in which dtype the gain was.
     """
     from safetensors.numpy import save_file
 
     dtype = kind.split(maxsplit=1)[0]
     rows = (planted.rows or norm.rows)[dtype]
-    metadata = metadata_of(model, norm) if kind.endswith("with digests") else {}
-    metadata |= {} if dtype == "float32" else {"param_dtype": dtype}
+    metadata: dict[str, str] = {}
+    if kind.endswith("with digests"):
+        metadata = metadata_of(model, norm) | digests_of(model, norm, np.dtype("float32"))
+    elif dtype != "float32" and rows.after.dtype == np.float32:
+        import ml_dtypes
+
+        metadata = digests_of(model, norm, np.dtype(ml_dtypes.bfloat16))
     save_file({"before": rows.before, "after": rows.after}, path, {**metadata, **planted.metadata})
 
 
@@ -79,8 +84,15 @@ def metadata_of(model: RecordedModel, norm: RecordedNorm) -> dict[str, str]:
         stated["kind"] = norm.kind
     if norm.eps is not None:
         stated["eps"] = repr(norm.eps)
+    return stated
+
+
+def digests_of(model: RecordedModel, norm: RecordedNorm, dtype: np.dtype[Any]) -> dict[str, str]:
+    """Digests of the gain and bias that a run in `dtype` used: cast, and the offset added."""
+    stated = {}
     if norm.gain is not None:
-        stated["gain_value_sha256"] = value_sha256(model.tensors[norm.gain] + np.float32(norm.offset))
+        cast = model.tensors[norm.gain].astype(dtype).astype(np.float32)
+        stated["gain_value_sha256"] = value_sha256(cast + np.float32(norm.offset))
     if norm.bias is not None:
-        stated["bias_value_sha256"] = value_sha256(model.tensors[norm.bias])
+        stated["bias_value_sha256"] = value_sha256(model.tensors[norm.bias].astype(dtype).astype(np.float32))
     return stated

@@ -47,7 +47,8 @@ def _values(explained: str) -> dict[str, Expected]:
     A digest of gain + 1 is also that of a stored gain + 1; then the rows say it with digests too.
     """
     rows = _by_rows(explained)
-    return {SINGLE: rows, NARROW: rows, STATED: Expected("fails by", "LN203", "{norm} against ", otherwise=rows)}
+    stated = Expected("fails by", "LN203", "{norm} against ", otherwise=rows)
+    return {SINGLE: rows, NARROW: stated, STATED: stated}
 
 
 def _healthy(_case: Case, _norm: RecordedNorm) -> Planted:
