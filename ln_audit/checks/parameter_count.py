@@ -39,6 +39,8 @@ def _judge(subject: Subject, norms: Sequence[Norm], label: str) -> Finding:
     tensors = subject.checkpoint.tensors
     expected, found, parts = 0, 0, []
     for norm in norms:
+        if norm.doubt and not any(name in tensors for name in norm.tensors):
+            return RULE.skipped(label, f"whether the model has {norm.name} at all is not known")
         if subject.renamed(norm):
             return RULE.skipped(label, f"the parameters of {norm.name} are there under no name that the family knows")
         for name in norm.tensors:

@@ -28,3 +28,10 @@ def test_an_unknown_width_is_undecided():
     assert found(parameter_count, subject(WHOLE, norm(width=None, width_source="no config"))) == [
         ("skip", "ln_f", "the model's width is unknown: no config")
     ]
+
+
+def test_a_norm_that_nobody_knows_to_be_there_is_not_counted_as_lost():
+    doubted = norm(doubt="no tensor of its decoder (decoder.) is there: is this a part of the model?")
+    assert found(parameter_count, subject({}, doubted)) == [
+        ("skip", "ln_f", "whether the model has ln_f at all is not known")
+    ]
