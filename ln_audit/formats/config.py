@@ -45,7 +45,9 @@ class Config:
         return self._find(key)[0]
 
     def get(self, key: str) -> object:
-        """The value of a key, dotted where it is nested (`text_config.rms_norm_eps`); None where missing or null."""
+        """The value of a key, dotted where it is nested (`text_config.rms_norm_eps`), with `.-1` the last of a list
+        (`hidden_sizes.-1`); None where missing or null.
+        """
         return self._find(key)[1]
 
     def _find(self, key: str) -> tuple[bool, object]:
@@ -105,6 +107,8 @@ def _look_up(data: Mapping[str, object], key: str) -> tuple[bool, object]:
     if not dot:
         return key in data, data.get(key)
     inner = data.get(first)
+    if isinstance(inner, list) and inner and rest == "-1":  # of each stage its width: the last one's
+        return True, inner[-1]
     return _look_up(inner, rest) if isinstance(inner, Mapping) else (False, None)
 
 

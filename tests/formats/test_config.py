@@ -98,3 +98,13 @@ def test_another_releases_config_is_read_where_there_is_no_usual_one():
     )
     files["a/config.json"] = b'{"a":1}'
     assert read_config(MemorySource(files, entry="a/consolidated.00.pth")) == Config({"a": 1}, "a/config.json")
+
+
+def test_the_last_of_a_list_is_a_key_of_its_own():
+    stages = parse_config(
+        b'{"hidden_sizes": [96, 192], "none": [], "text": "ab", "vision": {"dims": [1, 2]}}', "config.json", 1
+    )
+    keys = ("hidden_sizes.-1", "vision.dims.-1", "none.-1", "text.-1", "hidden_sizes.0", "hidden_sizes.-2")
+    assert [(stages.has(key), stages.get(key)) for key in keys] == [
+        (True, 192), (True, 2), (False, None), (False, None), (False, None), (False, None),
+    ]  # fmt: skip
