@@ -30,8 +30,8 @@ _COLOURS = {"PASS": "32", "FAIL": "31", "INCOMPLETE": "33", "ERROR": "31", "✗"
 class Writer:
     """How and where this call writes: the format for standard output, and (format, file) for each --output."""
 
-    shown: reports.ReportFormat
-    files: tuple[tuple[reports.ReportFormat, Path], ...]
+    shown: reports.Output
+    files: tuple[tuple[reports.Output, Path], ...]
     quiet: bool
     verbose: bool
     colour: bool
@@ -40,15 +40,13 @@ class Writer:
     def of(cls, shown: str, files: Iterable[str], *, quiet: bool, verbose: bool, no_color: bool) -> Writer:
         """The writer that the options ask for. Raises `UsageError` for an unknown format."""
         found = reports.find(shown)
-        named = {report_format.NAME for report_format in reports.REPORTS}
         pairs = []
         for word in files:
             before, equals, after = word.partition("=")
-            if equals and before in (*named, *_ANNOUNCED):
+            if equals and before in (*reports.names(), *_ANNOUNCED):
                 pairs.append((reports.find(before), Path(after)))
             else:
-                by_suffix = Path(word).suffix.removeprefix(".")
-                pairs.append((reports.find(by_suffix) if by_suffix in named else found, Path(word)))
+                pairs.append((reports.of_file(word, found), Path(word)))
         colour = on_terminal(sys.stdout) and not no_color and not os.environ.get("NO_COLOR")
         return cls(found, tuple(pairs), quiet, verbose, colour)
 

@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Low to high. A module imports its own layer and lower ones only.
 LAYERS = [
-    {"ln_audit", "core", "comparison", "errors", "report", "demand", "printable"},
+    {"ln_audit", "core", "comparison", "errors", "report", "demand", "printable", "same_norm"},
     {"numerics"},
     {"sources"},
     {"formats"},
@@ -109,7 +109,8 @@ def test_every_check_is_registered_once_and_in_order():
 
 
 def test_other_registries_hold_their_folders():
-    registered("reports", reports.REPORTS)
+    registered("reports", [each.module for each in reports.REPORTS])
+    assert all(each.module.NAME == each.NAME for each in reports.REPORTS)
     registered("sources", sources.SOURCES)
     registered("formats", [each.reader for each in formats.FORMATS])
     for each in formats.FORMATS:

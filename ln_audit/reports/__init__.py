@@ -2,30 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ln_audit.errors import UsageError
-from ln_audit.reports import json, text
 
 if TYPE_CHECKING:
     from ln_audit.reports.document import Run
 
 
 class ReportFormat(Protocol):
-    """A module of this folder."""
+    """What a module of this folder has to have to be an output; its functions have no `self`."""
 
     NAME: str
 
-    def render(self, run: Run) -> str:
+    def render(self, run: Run, /) -> str:
         """The whole output, ending with a newline."""
 
 
-REPORTS: tuple[ReportFormat, ...] = (text, json)
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output's line in the registry; its module, of the same name, is imported when it is asked for, and no sooner.
+
+    A file with one of `SUFFIXES` is written in it where no format is named.
+    """
+
+    NAME: str
+    SUFFIXES: tuple[str, ...]
+
+    @property
+    def module(self) -> ReportFormat:
+        """The module."""
+        return cast("ReportFormat", import_module(f"ln_audit.reports.{self.NAME}"))
+
+    def render(self, run: Run) -> str:
+        """The whole output, ending with a newline."""
+        return self.module.render(run)
 
 
-def find(name: str) -> ReportFormat:
+REPORTS: tuple[Output, ...] = (
+    Output("text", (".txt",)),
+    Output("json", (".json",)),
+)
+
+
+def names() -> tuple[str, ...]:
+    """What --format takes."""
+    return tuple(output.NAME for output in REPORTS)
+
+
+def find(name: str) -> Output:
     """The output called `name`. Raises `UsageError` for an unknown one."""
-    for report_format in REPORTS:
-        if name == report_format.NAME:
-            return report_format
-    raise UsageError(f"--format: expected one of {', '.join(f.NAME for f in REPORTS)}, found {name!r}")
+    for output in REPORTS:
+        if name == output.NAME:
+            return output
+    raise UsageError(f"--format: expected one of {', '.join(names())}, found {name!r}")
+
+
+def of_file(file: str, otherwise: Output) -> Output:
+    """The output that a file's suffix names, else another."""
+    suffix = PurePath(file).suffix.lower()
+    return next((output for output in REPORTS if suffix in output.SUFFIXES), otherwise)
