@@ -109,17 +109,25 @@ def _required(promise: Promise, indexes: Mapping[str, int], reading: Reading) ->
 
     A layer of which nothing is there excuses none of its own norms.
     """
-    stacked = _is_main(promise, reading) or reading.has(_companion(promise, indexes), rooted=promise.rooted)
+    stacked = _is_main(promise, reading) or _stands(promise, indexes, reading)
     if promise.beside is None or promise.gain == "none" or (stacked and _lost(promise, indexes, reading)):
         return stacked or promise.gain == "none"
     return stacked and reading.has(fill(promise.beside, indexes), rooted=promise.rooted)
 
 
-def _companion(promise: Promise, indexes: Mapping[str, int]) -> str:
-    """What of its stack must be there for a norm to be missed: any of its layers, or the tower that it closes."""
+def _stands(promise: Promise, indexes: Mapping[str, int], reading: Reading) -> bool:
+    """Whether its stack is there, so that a norm is missed: any of its layers, or the tower that it closes.
+
+    A norm at the root closes no tower: any other row of its stack, or a model inside it, tells.
+    """
     name = fill(promise.name, {index: value for index, value in indexes.items() if index != "layer"})
     before, layer, _ = name.partition("{layer}.")
-    return before if layer else f"{name.partition('.')[0]}." if "." in name else ""
+    if layer or "." in name:
+        return reading.has(before if layer else f"{name.partition('.')[0]}.", rooted=promise.rooted)
+    others = [row.name for row in reading.promises() if row.stack == promise.stack and row.gain != "none"]
+    towers = {f"{other.partition('{')[0].rpartition('.')[0]}." for other in others if "." in other.partition("{")[0]}
+    towers |= {prefix for part in reading.family.parts if part.stack == promise.stack for prefix in part.prefixes}
+    return any(reading.has(tower) for tower in towers if tower)
 
 
 def _lost(promise: Promise, indexes: Mapping[str, int], reading: Reading) -> bool:

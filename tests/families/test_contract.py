@@ -189,6 +189,51 @@ def test_the_neighbour_of_a_rooted_norm_stands_at_the_root_too():
     assert {n.name: n.width for n in promised(parse(table, "mixed.toml"), config(), made)}["tower.ln"] == 6
 
 
+TOWERS = """
+name = "towers"
+main = ["decoder"]
+[sizes.d]
+default = 8
+[[part]]
+config = "ear"
+prefixes = ["ear."]
+stack = "audio"
+default = "gpt2"
+[[norm]]
+name = "ear_norm"
+role = "final"
+stack = "audio"
+kind = "layer_norm"
+shape = ["d"]
+[[norm]]
+name = "eye.layers.{layer}.norm"
+role = "block"
+stack = "vision"
+beside = "eye.layers.{layer}."
+kind = "rms_norm"
+shape = ["d"]
+[[norm]]
+name = "eye_norm"
+role = "final"
+stack = "vision"
+kind = "rms_norm"
+shape = ["d"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "missed"),
+    [
+        ("eye.layers.0.attn.weight", ["eye_norm"]),
+        ("ear.wte.weight", ["ear_norm"]),
+        ("mouth.weight", []),
+    ],
+)
+def test_a_towers_norm_at_the_root_is_missed_where_its_tower_is_there(held, missed):
+    norms = promised(parse(TOWERS, "towers.toml"), config(), checkpoint({held: (8,)}))
+    assert [norm.name for norm in norms if norm.name in {"eye_norm", "ear_norm"}] == missed
+
+
 def test_a_model_may_have_no_next_token_block():
     norms = promised(
         parse(MIXED.replace("[sizes.more]\ndefault = 0", "[sizes.more]\ndefault = 1"), "x"),
