@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -205,11 +204,12 @@ def trace(
     offline: opt.Offline = False,
 ) -> None:
     """How does the residual stream grow, and what does the final norm do to it?"""
-    from ln_audit.policy import read as policy_of
+    from ln_audit.policy import read
     from ln_audit.tracing import traced
 
-    demand = Demand(norm=norm, config=config, family=family, revision=revision, offline=offline, values="final")
-    demand = replace(demand, policy=policy_of("."))
+    demand = Demand(
+        norm=norm, config=config, family=family, revision=revision, offline=offline, values="final", policy=read(".")
+    )
     output.emit(traced(recording, target, demand))
 
 

@@ -256,5 +256,5 @@ def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
 def help_for(arguments: Sequence[str]) -> str:
     """The help that belongs to a call: `ln-audit verify --help`."""
     command = next((word for word in arguments if not word.startswith("-")), None)
-    known = ("verify", "report", "explain", "trace", "record", "lock")
+    known = ("verify", "report", "explain", "families", "trace", "record", "lock")
     return f"ln-audit {command} --help" if command in known else "ln-audit --help"

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+_LONGEST = 300  # characters of an error that is not ours
+
 
 def one_line(text: str) -> str:
     """The text on one line and without control characters, escapes or half surrogates: they are shown, not obeyed."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def first_line(error: BaseException) -> str:
+    """What a foreign library says of its error, as far as one line goes; its class where it says nothing."""
+    told = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return one_line(told.strip())[:_LONGEST]
 
 
 def without_secrets(spec: str) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from ln_audit import options
+from ln_audit.cli import app
 from ln_audit.demand import Demand
 from ln_audit.errors import UsageError
 from tests.shared import FIXTURES
@@ -54,7 +55,9 @@ def test_what_is_no_finite_number_is_refused(text):
 
 
 def test_the_help_that_belongs_to_a_call():
-    assert options.help_for(["verify", "--x"]) == "ln-audit verify --help"
+    for command in app.registered_commands:
+        name = getattr(command.callback, "__name__", "")
+        assert options.help_for([name, "--x"]) == f"ln-audit {name} --help"
     assert options.help_for(["--x"]) == options.help_for(["nonsense"]) == "ln-audit --help"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ln_audit.errors import FormatError
-from ln_audit.printable import one_line, without_secrets
+from ln_audit.printable import first_line, one_line, without_secrets
 from ln_audit.report import Rule
 
 
@@ -20,6 +20,19 @@ from ln_audit.report import Rule
 )
 def test_one_line(text, shown):
     assert one_line(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("\n  first\nsecond"), "first"),
+        (ValueError("\x1b[31mred"), "\\x1b[31mred"),
+        (RuntimeError(), "RuntimeError"),
+        (OSError("x" * 1_000), "x" * 300),
+    ],
+)
+def test_the_first_line_of_a_foreign_error(error, told):
+    assert first_line(error) == told
 
 
 def test_errors_and_findings_are_one_line_whatever_a_name_holds():

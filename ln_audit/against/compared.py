@@ -14,15 +14,13 @@ from ln_audit.against.equality import equality
 from ln_audit.against.explanation import Explanation
 from ln_audit.against.pairing import Pair, Pairing, pairing
 from ln_audit.against.registry import explained
-from ln_audit.against.side import Parameter, parameter
+from ln_audit.against.side import held
 from ln_audit.formats.shown import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ln_audit.against.difference import Part
-    from ln_audit.against.side import Side
-    from ln_audit.core import Norm
+    from ln_audit.against.side import Parameter, Part, Side
 
 Expect = Literal["same", "derived"]
 _DEEPEST = 4  # levels of nested configs
@@ -114,11 +112,6 @@ def _judged(pair: Pair, part: Part, both: Twins, expect: Expect) -> Judged:
 
 
 _NEVER_TRAINED = ("offset", "initial values", "swapped", "permuted", "truncated", "one bit", "factor")
-
-
-def held(side: Side, norm: Norm, part: Part) -> Parameter | None:
-    """A norm's gain or bias on one side; None where it was not read."""
-    return parameter(side, norm.gain, norm.weight_offset) if part == "gain" else parameter(side, norm.bias, 0.0)
 
 
 def _unread(pair: Pair, part: Part, both: Twins, ours: Parameter | None) -> Judged:

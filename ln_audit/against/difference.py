@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ln_audit.against.equality import expected
-from ln_audit.against.side import parameter
+from ln_audit.against.side import held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ln_audit.against.pairing import Pair, Pairing
-    from ln_audit.against.side import Floats, Parameter, Side
-
-Part = Literal["gain", "bias"]
+    from ln_audit.against.side import Floats, Parameter, Part, Side
 
 
 @dataclass(frozen=True)
@@ -40,10 +38,9 @@ class Twins:
     def _index(self, part: Part, ours: Parameter) -> Mapping[bytes, tuple[str, ...]]:
         found: dict[bytes, list[str]] = {}
         for norm in self.source.norms or tuple(pair.source for pair in self.pairing.pairs):
-            tensor, offset = (norm.gain, norm.weight_offset) if part == "gain" else (norm.bias, 0.0)
-            held = parameter(self.source, tensor, offset)
-            if held is not None:
-                for key in {_key(form) for form in expected(ours, held)}:
+            theirs = held(self.source, norm, part)
+            if theirs is not None:
+                for key in {_key(form) for form in expected(ours, theirs)}:
                     found.setdefault(key, []).append(norm.name)
         return {key: tuple(names) for key, names in found.items()}
 

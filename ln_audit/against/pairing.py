@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ln_audit.core import Norm
+from ln_audit.families.names import NORM
+from ln_audit.same_norm import keyed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ln_audit.against.side import Side
-
-_NORM = re.compile(r"norm|(^|_)ln(f|_|\d|$)", re.IGNORECASE)  # in the last word of a module's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +37,12 @@ def pairing(artifact: Side, source: Side) -> Pairing:
     """Pair through the families; where one of them is unknown, tensors of the very same name in the same container."""
     if artifact.family is None or source.family is None:
         return _by_name(artifact, source)
-    ours, theirs = _keyed(artifact.norms), _keyed(source.norms)
+    ours, theirs = keyed(artifact.norms), keyed(source.norms)
     return Pairing(
         tuple(Pair(norm, theirs[key]) for key, norm in ours.items() if key in theirs),
         tuple(norm for key, norm in ours.items() if key not in theirs),
         tuple(norm for key, norm in theirs.items() if key not in ours),
     )
-
-
-def _keyed(norms: tuple[Norm, ...]) -> Mapping[tuple[str | None, str], Norm]:
-    return {(norm.stack, norm.promised): norm for norm in norms}
 
 
 def _by_name(artifact: Side, source: Side) -> Pairing:
@@ -67,7 +62,7 @@ def vectors(side: Side) -> Iterator[Norm]:
     """What may be norms where the family is unknown, each tensor by itself: their kind and their epsilon are not known."""
     for name, info in side.checkpoint.tensors.items():
         module = name.rpartition(".")[0].rpartition(".")[2]
-        if len(info.shape) == 1 and _NORM.search(module):
+        if len(info.shape) == 1 and NORM.search(module):
             yield replace(_UNKNOWN, name=name, promised=name, gain=name, width=info.shape[0])
 
 

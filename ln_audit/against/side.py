@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ln_audit.formats.dtypes import array, readable
+from ln_audit.formats.dtypes import array, readable, unit_roundoff
+from ln_audit.numerics.floats import FLOAT64
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ln_audit.core import Checkpoint, Norm, Stored
 
     Floats = NDArray[np.float64]
+
+Part = Literal["gain", "bias"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +62,12 @@ class Parameter:
     @property
     def step(self) -> float:
         """The relative spacing of the stored dtype: twice its unit roundoff."""
-        return _STEP.get(self.dtype, 2.0**-52)
+        return 2 * (unit_roundoff(self.dtype) or FLOAT64.u)
 
 
-_STEP = {"BF16": 2.0**-7, "F16": 2.0**-10, "F32": 2.0**-23, "F64": 2.0**-52}
-
-
-def parameter(side: Side, tensor: str | None, offset: float) -> Parameter | None:
-    """One tensor of a norm, flat; None where the norm has none, or it is missing, quantized or was not read."""
+def held(side: Side, norm: Norm, part: Part) -> Parameter | None:
+    """A norm's gain or bias on one side, flat; None where it has none, or it is missing, quantized or was not read."""
+    tensor, offset = (norm.gain, norm.weight_offset) if part == "gain" else (norm.bias, 0.0)
     stored = None if tensor is None else side.values.get(tensor)
     if tensor is None or stored is None or not stored.exact or not readable(stored.dtype):
         return None

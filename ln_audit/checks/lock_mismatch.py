@@ -93,7 +93,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.skipped(file, f"{subject.demand.lock} was not read", required=True)
         return
     from ln_audit.lock.holding import offsets
-    from ln_audit.lock.naming import keyed
+    from ln_audit.same_norm import keyed
 
     if not subject.norms or (subject.family is None) != (lock.family is None):
         whose = lock.where if lock.family is None else "this artifact"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ln_audit.errors import AuditError
+from ln_audit.formats.dtypes import array, readable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from ln_audit.families.schema import Family
     from ln_audit.formats.config import Config
     from ln_audit.report import SourceReport
+
+_LARGEST = 16_000_000  # bytes of a bias that is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,16 @@ class Subject:
             for norm in self.norms
             if any(name in self.checkpoint.tensors and name not in self.values for name in norm.tensors)
         )
+
+    def all_zero(self, name: str) -> bool:
+        """Whether a tensor that no norm has is known to hold nothing but zeros: not where it is large or cannot be read."""
+        info = self.checkpoint.tensors.get(name)
+        if info is None or not readable(info.dtype) or info.nbytes > _LARGEST:
+            return False
+        try:
+            return not array(self.checkpoint.read([name])[name]).any()
+        except AuditError:
+            return False
 
     def final(self) -> tuple[Norm, ...]:
         """The final norms; where the family declares none, its block norms are what it is held to."""

@@ -14,14 +14,11 @@ How to mend: correct the layer count in the config, or save the model that the c
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ln_audit.errors import AuditError
 from ln_audit.families.containers import view
-from ln_audit.families.names import fill
-from ln_audit.formats.dtypes import array, readable
+from ln_audit.families.names import NORM, fill
 from ln_audit.formats.shown import shown
 from ln_audit.report import Finding, Rule
 
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
     from ln_audit.families.schema import Promise
 
 RULE = Rule("LN003", "unexpected-norm")
-_LARGEST = 16_000_000  # bytes of a bias that is looked at
-_NORM = re.compile(r"norm|(^|_)ln(_|\d|$)")  # in the last word of a module's name
 _MOST_NAMED = 100  # layers beyond the depth that are named; one is enough to fail
 
 
@@ -85,7 +80,7 @@ def _unknown(subject: Subject, promised: Container[str]) -> list[str]:
         if len(info.shape) == 1
         and info.name not in promised
         and info.name.rpartition(".")[2] in ("weight", "gamma", "scale")
-        and _NORM.search(info.name.rpartition(".")[0].rpartition(".")[2])
+        and NORM.search(info.name.rpartition(".")[0].rpartition(".")[2])
     ]
 
 
@@ -155,7 +150,7 @@ def _biases(subject: Subject) -> Iterator[Finding]:
         name = f"{(norm.gain or '').removesuffix('.weight')}.bias"
         if norm.bias is None and name in subject.checkpoint.tensors:
             told = f"{subject.checkpoint.files[0]}: {name}: expected no bias ({norm.kind}), found one"
-            if _all_zero(name, subject):
+            if subject.all_zero(name):
                 yield RULE.warned(norm.name, f"{told}, all zeros", "loaders drop it, and it adds nothing: remove it")
             else:
                 yield RULE.failed(norm.name, told, "loaders drop it: is this the family that the config names?")
@@ -170,14 +165,3 @@ def _gains(subject: Subject) -> Iterator[Finding]:
                 f"{subject.checkpoint.files[0]}: {name}: expected no gain ({norm.kind} without parameters), found one"
             )
             yield RULE.failed(norm.name, told, "loaders drop it: is this the family that the config names?")
-
-
-def _all_zero(name: str, subject: Subject) -> bool:
-    """Whether a small tensor holds nothing but zeros; what cannot be read is not known to."""
-    info = subject.checkpoint.tensors[name]
-    if not readable(info.dtype) or info.nbytes > _LARGEST:
-        return False
-    try:
-        return not array(subject.checkpoint.read([name])[name]).any()
-    except AuditError:
-        return False

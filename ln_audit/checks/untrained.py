@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ln_audit.formats.dtypes import unit_roundoff
 from ln_audit.report import Finding, Rule
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 RULE = Rule("LN103", "untrained")
 _MOST_PARTS = 16  # the largest k of 1/k: shards and averaged checkpoints are seldom more
-# Half a unit in the last place, relative: what a third may be away from 1/3 after rounding to the dtype.
-_ROUNDING = {"F64": 2.0**-53, "F32": 2.0**-24, "F16": 2.0**-11, "BF16": 2.0**-8}
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -104,7 +103,7 @@ def _other_constant(norm: Norm, constants: Mapping[str, float], subject: Subject
 
 def _fraction(value: float, dtype: str) -> str | None:
     """`3/8: a multiple of 1/8`, for the smallest k that fits within the dtype's rounding; None where none does."""
-    near = _ROUNDING.get(dtype, 0.0) * abs(value)
+    near = unit_roundoff(dtype) * abs(value)  # what a third may be away from 1/3
     for parts in range(1, _MOST_PARTS + 1):
         if near * parts > 1 / 16:
             return None  # of this size everything is near to a multiple

@@ -16,11 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ln_audit.errors import AuditError
 from ln_audit.families.containers import architecture
 from ln_audit.families.containers import config as container_config
 from ln_audit.families.recognise import index
-from ln_audit.formats.dtypes import array, readable
 from ln_audit.formats.shown import shown
 from ln_audit.report import Finding, Rule
 
@@ -213,21 +211,10 @@ def _doubt(norm: Norm, site: NormSite, subject: Subject) -> str:
         return "its axis counts from the front, and the rank of its input is not written: is it the last?"
     if norm.bias in subject.checkpoint.tensors and site.bias is None:
         return f"what it adds is no tensor that could be recognised: expected {norm.bias}"
-    if norm.bias is None and site.bias is not None and not _zeros(site.bias, subject):
+    if norm.bias is None and site.bias is not None and not subject.all_zero(site.bias):
         return f"it adds {site.bias}, which is not known to be zeros: expected no bias"
     path = f".{site.name.replace('/', '.')}."
     for other in subject.norms:  # the name of a node computes nothing, but exporters write the module's path into it
         if other.layer is not None and f".{other.promised}." in path and f".{norm.promised}." not in path:
             return f"named like {other.name} and reads {norm.gain}: are the parameters of two norms swapped?"
     return ""
-
-
-def _zeros(name: str, subject: Subject) -> bool:
-    """Whether a bias is nothing but zeros: what exporters give an operator whose norm has none."""
-    info = subject.checkpoint.tensors.get(name)
-    if info is None or not readable(info.dtype):
-        return False
-    try:
-        return not array(subject.checkpoint.read([name])[name]).any()
-    except AuditError:
-        return False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+NORM = re.compile(r"norm|(^|[._])ln(f|_|\d|\.|$)", re.IGNORECASE)  # in the name of a norm's tensor or module
 _INDEX = re.compile(r"\{([a-z]+)\}")
 _NUMBERED = re.compile(r"(?:^|\.)[0-9{]")
 _GROUP = r"(?P<\1>[0-9]{1,7})"  # ten million layers are a hostile name

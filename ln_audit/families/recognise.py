@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ln_audit.core import Checkpoint, Recognised
 from ln_audit.errors import FamilyError, UsageError
 from ln_audit.families import containers, layouts
+from ln_audit.families.names import NORM
 from ln_audit.families.spelling import unwrap
 from ln_audit.families.table import parse
 from ln_audit.formats.shown import shown
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ln_audit.formats.config import Config
 
 _MOST_LISTED = 8
-_NORM = re.compile(r"norm|(^|[._])ln(_|\d|\.|$)")  # in the name of a tensor
 WIDTHS = ("hidden_size", "n_embd", "d_model", "dim", "text_config.hidden_size")  # where configs of any family keep it
 _LARGEST_TABLE = 1_000_000  # bytes; ours have 2,000
 _NONE: Mapping[str, Family] = MappingProxyType({})
@@ -33,7 +32,7 @@ DATA = Path(__file__).with_name("data")
 
 @lru_cache(maxsize=1)
 def index() -> Mapping[str, Any]:
-    """The generated index: model_type, architecture and telling names → the one table that needs to be read."""
+    """The generated index: model_type and architecture → the one table that needs to be read."""
     loaded: Mapping[str, Any] = json.loads((DATA / "index.json").read_text(encoding="utf-8"))
     return loaded
 
@@ -159,7 +158,7 @@ def _fit(names: Sequence[str], prefix: str, seen: Container[str]) -> tuple[int, 
     missing = 0
     for name in names:
         if prefix + name not in seen:
-            if not _NORM.search(name):
+            if not NORM.search(name):
                 return None
             missing += 1
     return (missing, missing - len(names)) if missing < len(names) else None
@@ -186,4 +185,4 @@ def _fitting(checkpoint: Checkpoint, config: Config | None, taken: Container[str
     width = None if config is None else next((config.get(k) for k in WIDTHS if config.get(k)), None)
     flat = [t for t in checkpoint.tensors.values() if len(t.shape) == 1 and t.name not in taken]
     fitting = [t for t in flat if width is None or t.shape[0] == width]
-    return [t for t in fitting if _NORM.search(t.name.lower())] or fitting
+    return [t for t in fitting if NORM.search(t.name)] or fitting

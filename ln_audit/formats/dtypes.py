@@ -133,6 +133,15 @@ def readable(name: str) -> bool:
     return known is not None and known.numpy is not None and name != "C64"
 
 
+def unit_roundoff(dtype: str) -> float:
+    """The largest relative error of rounding to a stored dtype, to nearest; 0 for one that is no binary format of IEEE 754's."""
+    from ln_audit.numerics.floats import FORMATS
+
+    known = DTYPES.get(dtype)
+    found = None if known is None else FORMATS.get(known.numpy or "")
+    return 0.0 if found is None else found.u
+
+
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The dtype of NumPy, or of ml_dtypes where NumPy has none, for safetensors' name. Raises `UnsupportedError`."""
     import numpy as np

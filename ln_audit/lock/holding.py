@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from ln_audit.formats.dtypes import array
 from ln_audit.lock.digests import digests
 from ln_audit.lock.making import family_offset
-from ln_audit.lock.naming import keyed
 from ln_audit.lock.schema import FLOAT64, STORED, VALUE
 from ln_audit.numerics.parameters import value_sha256
+from ln_audit.same_norm import keyed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Norm
-    from ln_audit.lock.naming import Key
     from ln_audit.lock.schema import Lock, Parameter, Role
+    from ln_audit.same_norm import Key
 
 Sameness = Literal["same", "rounded"]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from ln_audit.formats.dtypes import array
 from ln_audit.formats.shown import float32, shortest
 from ln_audit.lock.data_version import data_version
-from ln_audit.lock.naming import keyed
 from ln_audit.lock.schema import Lock, LockedFile, LockedNorm, Parameter
 from ln_audit.printable import one_line, without_secrets
+from ln_audit.same_norm import keyed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Norm, SourceKind
-    from ln_audit.lock.naming import Key
+    from ln_audit.same_norm import Key
 
 _PLACES = {"embedding": 0, "final": 2}  # what is not named stands between the two
 

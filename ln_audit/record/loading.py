@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.errors import RecordingError, UsageError
-from ln_audit.printable import one_line
+from ln_audit.printable import first_line
 from ln_audit.sources import open_source
 from ln_audit.sources.settings import Settings
 
@@ -116,7 +116,7 @@ def encode(found: Place, text: str) -> list[int]:
             return ids
     except FAULTS as error:
         raise RecordingError(
-            f"{found.called}: expected a tokenizer for --text, found: {_told(error)}",
+            f"{found.called}: expected a tokenizer for --text, found: {first_line(error)}",
             hint="give ids with --tokens FILE, or run it on --random N",
         ) from error
 
@@ -145,7 +145,7 @@ def _as_fault(found: Place, doing: str) -> Iterator[None]:
         yield
     except FAULTS as error:
         raise RecordingError(
-            f"{found.called}: expected transformers {doing} it, found: {_told(error)}", hint=_CAPTURE
+            f"{found.called}: expected transformers {doing} it, found: {first_line(error)}", hint=_CAPTURE
         ) from error
 
 
@@ -166,8 +166,3 @@ def _class(config: Any) -> Any:
             return found
     autos = (transformers.AutoModelForCausalLM, transformers.AutoModelForSeq2SeqLM)
     return next((auto for auto in autos if type(config) in auto._model_mapping), transformers.AutoModel)  # noqa: SLF001
-
-
-def _told(error: BaseException) -> str:
-    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return one_line(first)[:300]

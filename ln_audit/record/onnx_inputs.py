@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.errors import RecordingError, UsageError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _WHOLE = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
 _FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}
 _VOCABULARY = ("vocab_size", "text_config.vocab_size")
+_LARGEST = 2**28  # elements of a cache that a graph wants filled
 _UNFOLDED = 4  # operations between a stored table and the look-up: a cast, a scale, a transposition
 _POSITIONS = ("max_position_embeddings", "n_positions", "text_config.max_position_embeddings")
 
@@ -71,7 +73,7 @@ def feed(inputs: Sequence[Any], segment: np.ndarray[Any, Any], called: str) -> d
         if each.name in known and each.type in _WHOLE:
             given[each.name] = known[each.name].astype(_WHOLE[each.type])[None]
         elif each.name.startswith("past_") and each.type in _FLOATS:
-            given[each.name] = np.zeros(_empty(each.shape), _FLOATS[each.type])
+            given[each.name] = np.zeros(_empty(each, called), _FLOATS[each.type])
         elif each.type == "tensor(bool)":  # use_cache_branch
             given[each.name] = np.zeros(1, bool)
         else:
@@ -82,9 +84,12 @@ def feed(inputs: Sequence[Any], segment: np.ndarray[Any, Any], called: str) -> d
     return given
 
 
-def _empty(shape: Sequence[Any]) -> list[int]:
+def _empty(asked: Any, called: str) -> list[int]:
     """A cache of no positions: the first open axis is the batch, the others are positions."""
-    return [1 if at == 0 else size if isinstance(size, int) else 0 for at, size in enumerate(shape)]
+    shape = [1 if at == 0 else size if isinstance(size, int) else 0 for at, size in enumerate(asked.shape)]
+    if prod(shape) > _LARGEST:
+        raise RecordingError(f"{called}: {asked.name}: expected at most {_LARGEST:,} elements, found {asked.shape}")
+    return shape
 
 
 def _embedded(model: Any) -> int | None:
@@ -106,4 +111,4 @@ def _embedded(model: Any) -> int | None:
 
 def _number(subject: Subject, keys: Sequence[str]) -> int | None:
     found = (None if subject.config is None else subject.config.get(key) for key in keys)
-    return next((value for value in found if isinstance(value, int)), None)
+    return next((value for value in found if type(value) is int and value > 0), None)

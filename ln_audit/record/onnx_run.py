@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ln_audit.errors import RecordingError, UsageError
+from ln_audit.printable import first_line
 from ln_audit.record import metadata, onnx_inputs, tokens
 from ln_audit.record.needed import need
 from ln_audit.record.recipe import Made
@@ -149,7 +150,7 @@ def _session(model: Any, file: Path, device: str, called: str) -> Any:
     try:
         return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=[wanted])
     except _faults() as error:
-        raise RecordingError(f"{called}: expected onnxruntime to load it, found: {_told(error)}") from error
+        raise RecordingError(f"{called}: expected onnxruntime to load it, found: {first_line(error)}") from error
 
 
 def _run(session: Any, taps: Sequence[Tap], given: dict[str, Any], called: str) -> dict[str, np.ndarray[Any, Any]]:
@@ -158,7 +159,7 @@ def _run(session: Any, taps: Sequence[Tap], given: dict[str, Any], called: str) 
         return dict(zip(names, session.run(names, given), strict=True))
     except _faults() as error:
         raise RecordingError(
-            f"{called}: expected onnxruntime to run it, found: {_told(error)}",
+            f"{called}: expected onnxruntime to run it, found: {first_line(error)}",
             hint="run it yourself with these values as outputs, and give them with --before and --after",
         ) from error
 
@@ -211,7 +212,3 @@ def _faults() -> tuple[type[Exception], ...]:
 
     own = (each for each in vars(state).values() if isinstance(each, type) and issubclass(each, Exception))
     return (*own, RuntimeError, ValueError)
-
-
-def _told(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:300]

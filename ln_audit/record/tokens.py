@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LONGEST = 512  # tokens of one forward pass: attention and logits grow with it, and so does memory
 _SEED = 0
 _MOST_BYTES = 2**28  # of a text file of ids; arrays are mapped and may be of any size
+_MOST_WORDS = 2**24  # of a vocabulary; the largest known have 262,144
 
 
 def segments(ids: Ids | Chance, length: int) -> Iterator[Ids]:
@@ -35,7 +36,7 @@ def read(path: str, vocabulary: int) -> Ids:
         with Path(path).open("rb") as file:
             is_array = file.read(6) == b"\x93NUMPY"
         ids = np.load(path, mmap_mode="r", allow_pickle=False).reshape(-1) if is_array else _of_text(path)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, OverflowError, EOFError) as error:
         raise UsageError(f"--tokens {path}: expected an array (.npy) or a text of token ids, found: {error}") from error
     if ids.dtype.kind not in "iu":
         raise UsageError(f"--tokens {path}: expected whole numbers, found {ids.dtype}")
@@ -44,9 +45,17 @@ def read(path: str, vocabulary: int) -> Ids:
 
 
 def random(count: int, vocabulary: int, special: frozenset[int]) -> Chance:
-    """`count` ids that stand for text, the same each time: no padding, no image placeholder."""
+    """`count` ids that stand for text, the same each time: no padding, no image placeholder.
+
+    Raises `UsageError` for a vocabulary that no model has.
+    """
     import numpy as np
 
+    if not 0 < vocabulary <= _MOST_WORDS:
+        raise UsageError(
+            f"--random: expected a vocabulary of 1 to {_MOST_WORDS:,} words, found {vocabulary:,}",
+            hint="give --tokens FILE",
+        )
     allowed = np.setdiff1d(np.arange(vocabulary), list(special))
     return Chance(allowed if allowed.size else np.arange(vocabulary), count)
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "ln_audit" / "families" / "data"
 sys.path.insert(0, str(ROOT))
 
+from ln_audit.families.names import NORM  # noqa: E402
 from ln_audit.families.table import parse  # noqa: E402
 
 from . import coverage  # noqa: E402
@@ -36,7 +37,6 @@ _OWN = (
 )  # may differ in a shared table
 
 _FEWEST = 4  # names of matrices; embeddings and a head tell nobody apart
-_NORM = re.compile(r"norm|(^|[._])ln(_|\d|\.|$)")  # in the name of a tensor
 
 
 def write_all(cache: Path) -> None:
@@ -68,7 +68,7 @@ def telling(table: Table) -> Table:
 
     Names written by hand stay.
     """
-    named = [name for name in table.get("recognised_by", []) if not _NORM.search(name)]
+    named = [name for name in table.get("recognised_by", []) if not NORM.search(name)]
     named_by_hand = "recognised_by" in by_hand().get(table["name"], {})
     return table if named_by_hand or len(named) >= _FEWEST else table | {"recognised_by": []}
 

@@ -7,10 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ln_audit.against.compared import held
-from ln_audit.against.difference import Difference, Part, Twins
+from ln_audit.against.difference import Difference, Twins
 from ln_audit.against.pairing import pairing
-from ln_audit.against.side import Side
+from ln_audit.against.side import Part, Side, held
 from ln_audit.core import Checkpoint, Norm, Stored, TensorInfo
 
 DTYPES = {

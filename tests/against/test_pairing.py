@@ -25,6 +25,16 @@ def test_the_same_name_in_another_stack_is_another_norm():
     assert (found.pairs, len(found.only_artifact)) == ((), 1)
 
 
+def test_two_norms_of_one_name_in_one_stack_are_both_paired():
+    both = [norm(name, promised="norm") for name in ("thinker.norm", "talker.norm")]
+    found = pairing(side({}, *both), side({}, *both))
+    assert [(pair.artifact.name, pair.source.name) for pair in found.pairs] == [
+        ("thinker.norm", "thinker.norm"),
+        ("talker.norm", "talker.norm"),
+    ]
+    assert [n.name for n in pairing(side({}, both[0]), side({}, *both)).only_source] == ["talker.norm"]
+
+
 def test_an_unknown_family_pairs_vectors_of_the_very_same_name():
     tensors = {
         "a.final_norm.weight": GAIN,

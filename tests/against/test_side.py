@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ln_audit.against.side import parameter
+from ln_audit.against.side import held
 from ln_audit.core import Stored
 from tests.against.made import GAIN, norm, side
 
 
 def test_a_parameter_is_stored_and_effective():
-    found = parameter(side({"norm.weight": GAIN}), "norm.weight", 1.0)
+    found = held(side({"norm.weight": GAIN}), norm(weight_offset=1.0), "gain")
     assert found is not None
     assert np.array_equal(found.stored, GAIN)
     assert np.array_equal(found.exact, GAIN.astype(np.float64) + 1)
@@ -19,8 +19,14 @@ def test_a_parameter_is_stored_and_effective():
 
 def test_what_was_not_read_or_is_quantized_is_none():
     made = side({"norm.weight": GAIN})
-    assert parameter(made, "other.weight", 0.0) is None
-    assert parameter(made, None, 0.0) is None
+    assert held(made, norm(gain="other.weight"), "gain") is None
+    assert held(made, norm(), "bias") is None
     inexact = replace(made, values={"norm.weight": Stored("F32", (8,), GAIN.tobytes(), exact=False)})
-    assert parameter(inexact, "norm.weight", 0.0) is None
+    assert held(inexact, norm(), "gain") is None
     assert side({}, norm()).file == "model.safetensors"
+
+
+def test_an_offset_belongs_to_the_gain_alone():
+    found = held(side({"norm.bias": GAIN}), norm(bias=True, weight_offset=1.0), "bias")
+    assert found is not None
+    assert np.array_equal(found.exact, GAIN.astype(np.float64))

@@ -1,3 +1,10 @@
+"""What checks ask of their subject."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ln_audit.errors import FormatError
 from tests.checks.subject_builder import WHOLE, norm, subject
 
 
@@ -16,3 +23,21 @@ def test_without_a_final_norm_the_blocks_are_what_it_is_held_to():
     block = norm("h.0.ln_1", role="block", layer=0)
     assert subject(WHOLE, block, norm()).final() == (norm(),)
     assert subject(WHOLE, block).final() == (block,)
+
+
+def test_what_is_known_to_be_all_zero():
+    made = subject({"zero": np.zeros(4, np.float32), "one": np.ones(4, np.float32)}, norm())
+    assert made.all_zero("zero")
+    assert not made.all_zero("one")
+    assert not made.all_zero("none")
+
+
+def test_what_is_too_large_to_look_at_or_cannot_be_read_is_not_known_to_be_all_zero():
+    made = subject({"large": np.zeros(4_000_001, np.float32), "zero": np.zeros(4, np.float32)}, norm())
+
+    def broken(names):
+        raise FormatError("torn")
+
+    assert not made.all_zero("large")
+    assert made.all_zero("zero")
+    assert not replace(made, checkpoint=replace(made.checkpoint, read=broken)).all_zero("zero")

@@ -1,6 +1,8 @@
 """Names are looked up by pattern: layers, heads and experts without a search."""
 
-from ln_audit.families.names import Names, fill
+import pytest
+
+from ln_audit.families.names import NORM, Names, fill
 
 NAMES = Names(["m.h.0.ln.weight", "m.h.1.ln.weight", "m.h.1.attn.q.3.weight", "m.norms.0.weight", "wte"])
 
@@ -33,3 +35,21 @@ def test_a_number_too_long_for_an_index_is_a_word():
 
 def test_a_pattern_is_filled():
     assert fill("h.{layer}.e.{expert}.n", {"layer": 3}) == "h.3.e.{expert}.n"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("h.0.ln_1.weight", True),
+        ("ln_f", True),
+        ("transformer.lnf.weight", True),
+        ("blocks.0.ln1", True),
+        ("encoder.layer.0.output.LayerNorm.weight", True),
+        ("vision.LN.weight", True),
+        ("model.layers.0.mlp.gate_proj.weight", False),
+        ("kiln.weight", False),
+        ("lngate.weight", False),
+    ],
+)
+def test_what_is_called_like_a_norm(name, is_one):
+    assert bool(NORM.search(name)) is is_one

@@ -8,7 +8,7 @@ import pytest
 
 from ln_audit.core import Stored
 from ln_audit.errors import FormatError, UnsupportedError
-from ln_audit.formats.dtypes import DTYPES, Decoded, array, decode, misspelt, numpy_dtype, readable
+from ln_audit.formats.dtypes import DTYPES, Decoded, array, decode, misspelt, numpy_dtype, readable, unit_roundoff
 
 
 @pytest.mark.parametrize(
@@ -138,3 +138,9 @@ def test_tensors_are_decoded_when_they_are_asked_for():
         Decoded({"c": Stored("F4", (2,), b"x")})
     with pytest.raises(FormatError):
         Decoded({"c": Stored("F32", (2,), bytes(4))})
+
+
+def test_the_rounding_of_a_stored_dtype_is_half_a_unit_in_the_last_place():
+    told = {dtype: unit_roundoff(dtype) for dtype in ("F64", "F32", "F16", "BF16", "I32", "F8_E4M3", "none")}
+    halves = {"F64": 2.0**-53, "F32": 2.0**-24, "F16": 2.0**-11, "BF16": 2.0**-8}
+    assert told == {**halves, "I32": 0.0, "F8_E4M3": 0.0, "none": 0.0}

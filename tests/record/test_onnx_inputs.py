@@ -47,10 +47,19 @@ def test_an_input_that_nobody_knows_is_said():
         onnx_inputs.feed([asked("pixel_values", "tensor(float)")], np.array([1]), "m.onnx")
 
 
+def test_a_cache_larger_than_any_is_refused_before_memory_is_asked_for():
+    cache = asked("past_key_values.0.key", "tensor(float)", ("batch", 2, 10**6, 10**9))
+    with pytest.raises(
+        RecordingError, match=r"m\.onnx: past_key_values\.0\.key: expected at most 268,435,456 elements"
+    ):
+        onnx_inputs.feed([cache], np.array([1]), "m.onnx")
+
+
 @pytest.mark.parametrize(
     ("config", "length"),
     [
         ({}, 512),
+        ({"n_positions": True}, 512),
         ({"n_positions": 10}, 8),
         ({"n_positions": 2}, 512),
         ({"text_config": {"max_position_embeddings": 4096}}, 512),

@@ -29,6 +29,7 @@ def test_an_array_is_mapped_whatever_its_shape_and_name(tmp_path, dtype):
         ("", "expected at least one token id, found none"),
         ("1 4", "expected ids from 0 to 3, found 4"),
         ("-1 3", "expected ids from 0 to 3, found -1"),
+        ("1 99999999999999999999", "expected an array (.npy) or a text of token ids, found: Python int too large"),
     ],
 )
 def test_a_file_that_cannot_be_used(tmp_path, content, told):
@@ -57,6 +58,12 @@ def test_chance_gives_the_same_each_time_and_no_special_token():
     assert (len(ids), ids[:].tolist()) == (2_000, tokens.random(2_000, 9, frozenset({0, 8, 700}))[:].tolist())
     assert sorted(set(ids[:].tolist())) == [1, 2, 3, 4, 5, 6, 7]
     assert set(tokens.random(50, 2, frozenset({0, 1}))[:].tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize("words", [0, -3, 10**15])
+def test_a_vocabulary_that_no_model_has_is_refused_before_memory_is_asked_for(words):
+    with pytest.raises(UsageError, match="--random: expected a vocabulary of 1 to 16,777,216 words, found"):
+        tokens.random(5, words, frozenset())
 
 
 def test_chance_is_drawn_when_it_is_asked_for():

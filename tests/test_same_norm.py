@@ -1,6 +1,6 @@
 """Norms are called the same in every container."""
 
-from ln_audit.lock.naming import keyed
+from ln_audit.same_norm import keyed
 from tests.checks.subject_builder import norm
 
 

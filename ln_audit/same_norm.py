@@ -1,4 +1,4 @@
-"""What a norm is called in a lockfile, in every container the same: its stack, the family's own name, and which of that name."""
+"""Which norm of one artifact is which of another, or of a lockfile: by its stack, the family's own name, and which of that name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Key = tuple[str | None, str, int]
 
 
 def keyed(norms: Iterable[Norm]) -> dict[Key, Norm]:
-    """The norms by what a lockfile calls them.
+    """The norms by what every container of their model has them under.
 
     Two models inside one may have norms of the same name in the same kind of stack; they are counted in the family's order.
     """
