@@ -12,7 +12,7 @@ from ln_audit.families.parameters import count
 from ln_audit.families.reading import unknown_parts
 from ln_audit.formats.dtypes import DTYPES
 from ln_audit.printable import without_secrets
-from ln_audit.report import CheckpointReport, NormReport, Parameters, SourceReport, TensorReport
+from ln_audit.result import CheckpointReport, NormReport, Parameters, SourceReport, TensorReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

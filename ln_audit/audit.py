@@ -13,7 +13,7 @@ from ln_audit.families import known
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.lock import reading as lockfile
 from ln_audit.printable import without_secrets
-from ln_audit.report import Failure, Report, SourceReport
+from ln_audit.result import Failure, Report, SourceReport
 from ln_audit.sources import SOURCES
 
 if TYPE_CHECKING:

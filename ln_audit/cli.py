@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from ln_audit import call, output
 from ln_audit import options as opt
-from ln_audit import output
 from ln_audit.demand import Demand
 from ln_audit.errors import AuditError, UsageError
 from ln_audit.options import Plain, PlainGroup
@@ -86,9 +86,9 @@ def verify(
         kind=kind,
         eps=opt.number("--eps", eps),
         offset=opt.number("--offset", offset),
-        values=opt.values(values),
+        values=call.values(values),
         against=against,
-        expect=opt.expect(expect, against),
+        expect=call.expect(expect, against),
         lock=lock,
         require=tuple(require or ()),
         strict=strict,
@@ -97,7 +97,7 @@ def verify(
         full=full,
         progress=output.on_terminal(sys.stderr) and not quiet,
     )
-    demand = opt.check(demand, targets or ())
+    demand = call.under_policy(demand, targets or ())
     recipe = asked.to_record(
         record, Recipe(text, dtype=dtype, device=device, norms=(norm,) if norm else ()), random, targets
     )
@@ -130,10 +130,10 @@ def report(
 ) -> None:
     """Which norm parameters does it hold, exactly? The accounting, counted from the tensors."""
     demand = Demand(
-        config=config, family=family, revision=revision, values=opt.values(values) or "all", offline=offline,
+        config=config, family=family, revision=revision, values=call.values(values) or "all", offline=offline,
         progress=output.on_terminal(sys.stderr),
     )  # fmt: skip
-    demand = opt.check(demand, [target])
+    demand = call.under_policy(demand, [target])
     writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=no_color)
     from ln_audit.audit import audit
     from ln_audit.reports import parameters
@@ -157,7 +157,7 @@ def lock(
         config=config, family=family, revision=revision, values="all", offline=offline, full=full,
         progress=output.on_terminal(sys.stderr) and not quiet,
     )  # fmt: skip
-    demand = opt.check(demand, [target])
+    demand = call.under_policy(demand, [target])
     from ln_audit.lock.writing import text
     from ln_audit.locking import DEFAULT_FILE, former, made, told
 
@@ -236,7 +236,7 @@ def record(
     if file is None:
         raise UsageError("--output: expected a file to write the recording to, found none", hint="-o run.safetensors")
     demand = Demand(family=family, revision=revision, offline=offline)
-    demand = opt.check(demand, [target])
+    demand = call.under_policy(demand, [target])
     from ln_audit.record.run import record as run
 
     shown = output.progress if output.on_terminal(sys.stderr) and not quiet else output.no_progress

@@ -2,7 +2,7 @@
 
 One audit is one walk down this page: a `Source` gives bytes by range, a format makes a `Checkpoint` of them, a family says
 which `Norm`s the model promises, and `Rows` are what a run recorded of one. What comes of them is in `comparison.py`; findings,
-and the report whose verdict *is* the exit code, in `report.py`: read those second and third.
+and the report whose verdict *is* the exit code, in `result.py`: read those second and third.
 """
 
 from __future__ import annotations

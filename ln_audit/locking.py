@@ -14,7 +14,7 @@ from ln_audit.formats import find_artifacts
 from ln_audit.lock import file_hashes, reading
 from ln_audit.lock.schema import DEFAULT_FILE, NAME, Lock
 from ln_audit.printable import one_line
-from ln_audit.report import Report, Verdict
+from ln_audit.result import Report, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 from ln_audit import reports
 from ln_audit.errors import LnAuditError, SourceError, UsageError
 from ln_audit.printable import one_line
-from ln_audit.report import Failure, Report
 from ln_audit.reports.document import Run, exit_code
+from ln_audit.result import Failure, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

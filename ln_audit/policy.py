@@ -16,7 +16,7 @@ from ln_audit.formats.shown import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ln_audit.report import Finding
+    from ln_audit.result import Finding
 
 _KEYS = {"family", "waiver"}
 _LARGEST = 10_000_000  # bytes of a policy; one of a company with a thousand families would have a third of that

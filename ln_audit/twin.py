@@ -11,7 +11,7 @@ from ln_audit.demand import Demand
 from ln_audit.errors import AuditError
 from ln_audit.examination import opened, read, with_values
 from ln_audit.formats import find_artifacts
-from ln_audit.report import AgainstReport
+from ln_audit.result import AgainstReport
 
 if TYPE_CHECKING:
     from ln_audit.against.side import Side

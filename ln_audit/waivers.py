@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Norm
-    from ln_audit.report import Finding
+    from ln_audit.result import Finding
 
 _KEYS = ("rule", "norm", "reason", "until")
 _INDEX = re.compile(r"\\\{[a-z]+\\\}")  # `{layer}`, escaped

@@ -9,7 +9,7 @@ import pytest
 
 from ln_audit import account
 from ln_audit.core import FileUse
-from ln_audit.report import CheckpointReport, Parameters
+from ln_audit.result import CheckpointReport, Parameters
 from tests.checks.subject_builder import WHOLE, floats, norm, subject
 
 

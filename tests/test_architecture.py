@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Low to high. A module imports its own layer and lower ones only.
 LAYERS = [
-    {"ln_audit", "core", "comparison", "errors", "report", "demand", "printable", "same_norm"},
+    {"ln_audit", "core", "comparison", "errors", "result", "demand", "printable", "same_norm"},
     {"numerics"},
     {"sources"},
     {"formats"},
@@ -33,8 +33,8 @@ LAYERS = [
     {"twin"},
     {"audit"},
     {"trace", "trace_text", "worked_token", "reports", "record"},
-    {"tracing", "locking"},
-    {"explain", "catalogue", "output", "options"},
+    {"tracing", "locking", "call"},
+    {"explain", "catalogue", "output", "options", "library"},
     {"cli"},
     {"__main__"},
 ]

@@ -11,7 +11,7 @@ from ln_audit.audit import audit, audit_recording
 from ln_audit.demand import Demand
 from ln_audit.errors import FormatError, UsageError
 from ln_audit.examination import promised
-from ln_audit.report import Verdict
+from ln_audit.result import Verdict
 from tests.shared import FIXTURES
 
 GOOD = FIXTURES / "good"

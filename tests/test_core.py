@@ -3,7 +3,7 @@
 import pytest
 
 from ln_audit.core import Stored, TensorInfo
-from ln_audit.report import Failure, Finding, Report, Rule, SourceReport, Verdict
+from ln_audit.result import Failure, Finding, Report, Rule, SourceReport, Verdict
 
 RULE = Rule("LN999", "example")
 SOURCE = SourceReport("spec", "local", "/spec", None, (), 0, 0)

@@ -8,7 +8,7 @@ import pytest
 from ln_audit import checks, policy
 from ln_audit.demand import Waiver
 from ln_audit.errors import UsageError
-from ln_audit.report import Rule
+from ln_audit.result import Rule
 
 RULE = Rule("LN107", "known-values")
 

@@ -4,7 +4,7 @@ import pytest
 
 from ln_audit.errors import FormatError
 from ln_audit.printable import first_line, one_line, without_secrets
-from ln_audit.report import Rule
+from ln_audit.result import Rule
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
-from ln_audit.report import Report
+from ln_audit.result import Report
 from tests.formats import tf_writer, torch_files
 from tests.formats.gguf_file import F32, STRING, U32, GgufFile, Tensor
 from tests.shared import FIXTURES, needs

@@ -5,7 +5,7 @@ from safetensors.numpy import load_file, save_file
 
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
-from ln_audit.report import Verdict
+from ln_audit.result import Verdict
 from scripts.source_faults.artifacts import converted
 from scripts.source_faults.models import SPECS, build
 from scripts.source_faults.writers import write

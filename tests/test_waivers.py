@@ -9,7 +9,7 @@ from ln_audit import policy, waivers
 from ln_audit.demand import Demand, Policy, Waiver
 from ln_audit.errors import UsageError
 from ln_audit.families.recognise import load
-from ln_audit.report import Finding, Rule
+from ln_audit.result import Finding, Rule
 from tests.checks.subject_builder import norm, subject
 
 ZERO = Rule("LN102", "zero-gain")

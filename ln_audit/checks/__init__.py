@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ln_audit.checks.subject import Subject
-    from ln_audit.report import Finding, Rule
+    from ln_audit.result import Finding, Rule
 
 
 class Check(Protocol):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit.families.reading import unknown_parts
 from ln_audit.formats.shown import float32, number, shown
-from ln_audit.report import Finding, Rule
+from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

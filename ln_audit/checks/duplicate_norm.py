@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ln_audit.report import Confidence, Finding, Rule
+from ln_audit.result import Confidence, Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ln_audit.families.known import folded
-from ln_audit.report import Finding, Rule
+from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit.formats.shown import float32, number
 from ln_audit.lock.schema import STORED
-from ln_audit.report import Finding, Rule
+from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

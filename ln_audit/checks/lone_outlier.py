@@ -24,7 +24,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.formats.dtypes import array
-from ln_audit.report import Confidence, Finding, Rule
+from ln_audit.result import Confidence, Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit.families.containers import stated_architecture
 from ln_audit.families.suggestion import suggested
-from ln_audit.report import Finding, Rule
+from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ln_audit.report import Finding, Rule
+from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ln_audit.families.reading import Reading
     from ln_audit.families.schema import Family
     from ln_audit.formats.config import Config
-    from ln_audit.report import SourceReport
+    from ln_audit.result import SourceReport
 
 _LARGEST = 16_000_000  # bytes of a bias that is looked at
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ln_audit.families.containers import view
 from ln_audit.families.names import NORM, fill
 from ln_audit.formats.shown import shown
-from ln_audit.report import Finding, Rule
+from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

@@ -20,7 +20,7 @@ from ln_audit.families.containers import architecture
 from ln_audit.families.containers import config as container_config
 from ln_audit.families.recognise import index
 from ln_audit.formats.shown import shown
-from ln_audit.report import Finding, Rule
+from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

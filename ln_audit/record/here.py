@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ln_audit.demand import Demand
     from ln_audit.record.recipe import Recipe
-    from ln_audit.report import Report
+    from ln_audit.result import Report
 
 
 def verified(target: str, demand: Demand, recipe: Recipe, progress: Callable[[int, int], None]) -> tuple[Report, ...]:

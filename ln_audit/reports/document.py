@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from ln_audit import __version__
-from ln_audit.report import Failure, NormReport, Report, Verdict
+from ln_audit.result import Failure, NormReport, Report, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from ln_audit.reports.wording import count, facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ln_audit.report import NormReport, Report, TensorReport
     from ln_audit.reports.document import Run
+    from ln_audit.result import NormReport, Report, TensorReport
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ln_audit.comparison import Comparison
-    from ln_audit.report import Failure, Finding, Report, SourceReport
     from ln_audit.reports.document import Run
+    from ln_audit.result import Failure, Finding, Report, SourceReport
 
 NAME = "text"
 _MOST = 8  # findings of one rule that are written out; the rest is counted

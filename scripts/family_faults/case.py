@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ln_audit.core import Norm
-    from ln_audit.report import Report
+    from ln_audit.result import Report
     from scripts.family_faults.recorded import RecordedModel
 
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)")

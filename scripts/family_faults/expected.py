@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ln_audit.comparison import Comparison
-    from ln_audit.report import Finding, Report
+    from ln_audit.result import Finding, Report
 
 Way = Literal["fails by", "warns by", "cannot be seen without the source", "passes"]
 # What became of one fault in one audit, the best first. The last two are what must not be.

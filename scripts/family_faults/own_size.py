@@ -21,7 +21,7 @@ from scripts.family_faults.expected import Trial, said
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ln_audit.report import Report
+    from ln_audit.result import Report
 
 _STRUCTURE = ("LN001", "LN002", "LN003", "LN004", "LN005", "LN008", "LN009")
 

@@ -18,7 +18,7 @@ from scripts.family_faults.registry import NONE, Fault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ln_audit.report import Report
+    from ln_audit.result import Report
     from scripts.family_faults.recorded import RecordedNorm
 
 

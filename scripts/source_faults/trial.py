@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ln_audit.core import Status
-    from ln_audit.report import Finding, Report
+    from ln_audit.result import Finding, Report
     from scripts.source_faults.faults import Planted
     from scripts.source_faults.models import Model, Spec
     from scripts.source_faults.registry import Fault, Seen

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.families.schema import Condition, Epsilon, Family, Neighbour, Part, Promise, Size
-from ln_audit.report import Verdict
+from ln_audit.result import Verdict
 from tests.shared import ROOT
 
 TEXT = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")

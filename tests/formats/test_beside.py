@@ -8,7 +8,7 @@ from safetensors.numpy import load_file, save_file
 
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
-from ln_audit.report import Verdict
+from ln_audit.result import Verdict
 from tests.formats import torch_files
 from tests.shared import FIXTURES
 

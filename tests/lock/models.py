@@ -12,7 +12,7 @@ from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.lock.schema import Lock
 from ln_audit.locking import made
-from ln_audit.report import Finding, Report
+from ln_audit.result import Finding, Report
 from tests.test_seven_containers import CONFIG, TENSORS
 
 Tensors = Mapping[str, np.ndarray]

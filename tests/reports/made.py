@@ -2,7 +2,7 @@
 
 from ln_audit.comparison import Comparison, Worst
 from ln_audit.core import FileUse, Norm, Place, Recognised
-from ln_audit.report import (
+from ln_audit.result import (
     CheckpointReport,
     Failure,
     NormReport,

@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ln_audit.report import Failure
 from ln_audit.reports.document import Run, document, exit_code, plain
+from ln_audit.result import Failure
 from tests.reports.made import BROKEN, COMPARISON, FAILED, REPORT
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "ln_audit" / "reports" / "report.schema.json").read_text())

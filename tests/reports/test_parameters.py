@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ln_audit.report import NormReport, Parameters
 from ln_audit.reports import parameters
 from ln_audit.reports.document import Run
+from ln_audit.result import NormReport, Parameters
 from tests.reports.made import BROKEN, GAIN, NORM, REPORT
 
 BLOCK = NormReport(replace(NORM, name="h.0.ln_1", role="block"), (GAIN,), 4)

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ln_audit.report import Failure
 from ln_audit.reports import text
 from ln_audit.reports.document import Run
+from ln_audit.result import Failure
 from tests.reports.made import BROKEN, FAILED, REPORT, RULE
 
 WHOLE = """\

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ln_audit.comparison import Comparison, Explanation
-from ln_audit.report import Finding, Report, SourceReport
+from ln_audit.result import Finding, Report, SourceReport
 from scripts.family_faults.expected import Expected, judged
 
 SOURCE = SourceReport("x", "local", "x", None, (), 0, 0)

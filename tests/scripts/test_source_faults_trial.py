@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ln_audit.report import Rule, Verdict
+from ln_audit.result import Rule, Verdict
 from scripts.source_faults.artifacts import converted
 from scripts.source_faults.faults import Planted
 from scripts.source_faults.models import SPECS, build

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from ln_audit.report import Verdict
+from ln_audit.result import Verdict
 from tests.reports.made import REPORT, RULE
 
 

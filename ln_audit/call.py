@@ -1,0 +1,91 @@
+"""A call, before anything is opened: what contradicts itself is refused, what it names is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from ln_audit.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ln_audit.demand import Demand
+
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+
+
+def under_policy(demand: Demand, targets: Sequence[str]) -> Demand:
+    """The demand with the policy of the working directory. Raises `UsageError`, as `sound` does."""
+    from ln_audit import policy
+
+    return replace(sound(demand, targets), policy=policy.read("."))
+
+
+def sound(demand: Demand, targets: Sequence[str]) -> Demand:
+    """The demand with what its lockfile holds.
+
+    Raises `UsageError` for a call that contradicts itself, before anything is opened.
+    """
+    from ln_audit import policy
+    from ln_audit.lock.reading import read
+
+    policy.required(demand.require)
+    _check_values(demand)
+    _check_targets(demand, targets)
+    return demand if demand.lock is None else replace(demand, locked=read(demand.lock))
+
+
+def _check_values(demand: Demand) -> None:
+    """Values that no audit could use."""
+    for option, dtype in (("--output-dtype", demand.output_dtype), ("--before-rounded", demand.before_rounded)):
+        if dtype is not None and dtype not in DTYPES:
+            raise UsageError(f"{option}: expected one of {', '.join(DTYPES)}, found {dtype!r}")
+    if (demand.before is None) != (demand.after is None):
+        raise UsageError("--before and --after: expected both or neither, found one")
+    if demand.eps is not None and demand.eps <= 0:
+        raise UsageError(f"--eps: expected a positive number, found {demand.eps!r}")
+    if demand.kind is not None and demand.kind not in ("layer_norm", "rms_norm"):
+        raise UsageError(f"--kind: expected layer_norm or rms_norm, found {demand.kind!r}")
+    if demand.config is not None and not Path(demand.config).is_file():
+        raise UsageError(f"--config {demand.config}: expected a file, found none")
+    if demand.full and demand.offline:
+        raise UsageError("--full and --offline: expected one of them, found both")
+
+
+def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
+    """What belongs to one target needs one; a recording that carries its own norm needs none."""
+    if not targets and (not demand.recordings or demand.before is not None):
+        raise UsageError("targets: expected a target, or a recording that carries its own norm, found neither alone")
+    carried = {"--family": demand.family, "--config": demand.config, "--full": demand.full, "--norm": demand.norm}
+    carried["--lock"] = demand.lock
+    unused = [option for option, value in carried.items() if value and not targets]
+    if unused:
+        raise UsageError(f"{unused[0]}: expected a target that it applies to, found none")
+    single = {
+        "--recording": demand.recordings,
+        "--before": demand.before,
+        "--norm": demand.norm,
+        "--config": demand.config,
+        "--eps": demand.eps,
+    }
+    given = [option for option, value in single.items() if value]
+    if len(targets) > 1 and given:
+        raise UsageError(f"{given[0]}: expected one target, found {len(targets)}")
+
+
+def expect(text: str | None, against: str | None) -> Literal["same", "derived"]:
+    """What --expect was given. Raises `UsageError` for another word, or without --against."""
+    if text not in (None, "same", "derived"):
+        raise UsageError(f"--expect: expected same or derived, found {text!r}")
+    if text is not None and against is None:
+        raise UsageError("--expect: expected --against, which it belongs to, found none")
+    return "derived" if text == "derived" else "same"
+
+
+def values(text: str | None) -> Literal["final", "all"] | None:
+    """What --values was given. Raises `UsageError`."""
+    if text not in (None, "final", "all"):
+        raise UsageError(f"--values: expected final or all, found {text!r}")
+    return cast("Literal['final', 'all'] | None", text)

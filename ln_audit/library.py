@@ -1,0 +1,165 @@
+"""What the command line does, as functions: they return frozen values, print nothing, and end no program."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+from ln_audit import call, reports
+from ln_audit.audit import audit, audit_recording
+from ln_audit.candidates import norm_parameters
+from ln_audit.demand import Demand
+from ln_audit.errors import (
+    AuditError,
+    FamilyError,
+    FormatError,
+    RecordingError,
+    SourceError,
+    UnsupportedError,
+    UsageError,
+)
+from ln_audit.examination import promised
+from ln_audit.reports.document import Run, exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ln_audit.comparison import Comparison
+    from ln_audit.numerics.parameters import NormParameters
+    from ln_audit.result import Report
+
+    Path = str | os.PathLike[str]
+
+_ERRORS = (SourceError, FormatError, UnsupportedError, FamilyError, RecordingError)
+
+
+def verify(
+    *targets: Path,
+    recording: Path | Iterable[Path] = (),
+    against: Path | None = None,
+    expect: Literal["same", "derived"] | None = None,
+    lock: Path | None = None,
+    require: Iterable[str] = (),
+    strict: bool = False,
+    values: Literal["final", "all"] | None = None,
+    norm: str | None = None,
+    output_dtype: str | None = None,
+    before_rounded: str | None = None,
+    config: Path | None = None,
+    family: str | None = None,
+    kind: str | None = None,
+    eps: float | None = None,
+    offset: float | None = None,
+    revision: str | None = None,
+    offline: bool = False,
+    full: bool = False,
+) -> Run:
+    """Are these artifacts' norms what they should be? As `ln-audit verify`, with the options of the same names.
+
+    `targets` are what the command takes: a folder, a file, a Hub name, an address. The run's `verdict` is `pass`, `fail` or
+    `incomplete` (the worst of its `reports`), its `exit_code` the command's. No policy is read: a library does not look around.
+    Never raises for what a target holds. Raises `UsageError` for a call that is wrong.
+    """
+    several = [recording] if isinstance(recording, (str, os.PathLike)) else recording
+    demand = Demand(
+        recordings=tuple(os.fspath(each) for each in several),
+        against=_path(against),
+        expect=call.expect(expect, _path(against)),
+        lock=_path(lock),
+        require=tuple(require),
+        strict=strict,
+        values=call.values(values),
+        norm=norm,
+        output_dtype=output_dtype,
+        before_rounded=before_rounded,
+        config=_path(config),
+        family=family,
+        kind=kind,
+        eps=eps,
+        offset=offset,
+        revision=revision,
+        offline=offline,
+        full=full,
+    )
+    return _audited([os.fspath(target) for target in targets], demand)
+
+
+def report(
+    target: Path, *, config: Path | None = None, family: str | None = None, revision: str | None = None
+) -> Report:
+    """Which norm parameters does it hold, exactly? As `ln-audit report`: the values of all norms are read.
+
+    Raises `AuditError` where the target cannot be read, `UsageError` where it holds several artifacts: name one of them.
+    """
+    run = verify(target, values="all", config=config, family=family, revision=revision)
+    if len(run.reports) > 1:
+        names = ", ".join(each.source.files[0].name for each in run.reports if each.source.files)
+        raise UsageError(f"{os.fspath(target)}: expected one artifact, found {len(run.reports)}: {names}")
+    return _read(run.reports[0])
+
+
+def compare_recording(
+    recording: Path,
+    target: Path | None = None,
+    *,
+    norm: str | None = None,
+    output_dtype: str | None = None,
+    before_rounded: str | None = None,
+    family: str | None = None,
+    revision: str | None = None,
+) -> tuple[Comparison, ...]:
+    """The recorded rows against the float64 reference, one comparison for each norm that the recording holds.
+
+    `target` is the model that was run; a recording that carries its gain, bias, kind and epsilon needs none. Raises
+    `AuditError` where nothing could be compared, `UsageError` for a call that is wrong.
+    """
+    targets = () if target is None else (target,)
+    run = verify(
+        *targets, recording=recording, values="final", norm=norm, output_dtype=output_dtype,
+        before_rounded=before_rounded, family=family, revision=revision,
+    )  # fmt: skip
+    found = _read(run.reports[0]).comparisons
+    if not found:
+        raise RecordingError(f"{os.fspath(recording)}: expected a recording of a norm that is known, found none")
+    return found
+
+
+def load_norms(
+    target: Path, *, family: str | None = None, config: Path | None = None, revision: str | None = None
+) -> dict[str, NormParameters]:
+    """The norms of a checkpoint by name, with their values: gain and bias `[d]` in the dtype in which they are stored.
+
+    What the model adds to the stored gain is in `weight_offset`. Norms whose epsilon is not known or whose values cannot be
+    read are not among them. Raises `AuditError` where the target cannot be read or its family is not known.
+    """
+    demand = Demand(values="all", family=family, config=_path(config), revision=revision)
+    target = os.fspath(target)
+    subject = promised(target, call.sound(demand, [target]))
+    found = {norm.name: norm_parameters(subject, norm) for norm in subject.norms}
+    return {name: parameters for name, parameters in found.items() if parameters is not None}
+
+
+def render(run: Run, form: str = "text") -> str:
+    """The run as `--format` writes it: text, json, markdown, … Raises `UsageError` for an unknown format."""
+    return reports.find(form).render(run)
+
+
+def _audited(targets: Sequence[str], demand: Demand) -> Run:
+    demand = call.sound(demand, targets)
+    if targets:
+        found = tuple(each for target in targets for each in audit(target, demand))
+    else:
+        found = tuple(audit_recording(path, demand) for path in demand.recordings)
+    return Run(found, exit_code(found))
+
+
+def _read(found: Report) -> Report:
+    """The report of an input that could be audited. Raises its `AuditError` where it could not."""
+    if found.error is not None:
+        raised = next((each for each in _ERRORS if each("").kind == found.error.kind), AuditError)
+        raise raised(found.error.message, hint=found.error.hint)
+    return found
+
+
+def _path(path: Path | None) -> str | None:
+    return None if path is None else os.fspath(path)
