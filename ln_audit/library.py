@@ -6,8 +6,6 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from ln_audit import call, reports
-from ln_audit.audit import audit, audit_recording
-from ln_audit.candidates import norm_parameters
 from ln_audit.demand import Demand
 from ln_audit.errors import (
     AuditError,
@@ -18,14 +16,13 @@ from ln_audit.errors import (
     UnsupportedError,
     UsageError,
 )
-from ln_audit.examination import promised
-from ln_audit.reports.document import Run, exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ln_audit.comparison import Comparison
     from ln_audit.numerics.parameters import NormParameters
+    from ln_audit.reports.document import Run
     from ln_audit.result import Report
 
     Path = str | os.PathLike[str]
@@ -132,6 +129,9 @@ def load_norms(
     What the model adds to the stored gain is in `weight_offset`. Norms whose epsilon is not known or whose values cannot be
     read are not among them. Raises `AuditError` where the target cannot be read or its family is not known.
     """
+    from ln_audit.candidates import norm_parameters
+    from ln_audit.examination import promised
+
     demand = Demand(values="all", family=family, config=_path(config), revision=revision)
     target = os.fspath(target)
     subject = promised(target, call.sound(demand, [target]))
@@ -145,6 +145,9 @@ def render(run: Run, form: str = "text") -> str:
 
 
 def _audited(targets: Sequence[str], demand: Demand) -> Run:
+    from ln_audit.audit import audit, audit_recording
+    from ln_audit.reports.document import Run, exit_code
+
     demand = call.sound(demand, targets)
     if targets:
         found = tuple(each for target in targets for each in audit(target, demand))

@@ -74,6 +74,9 @@ def start(_layout: Path) -> Iterator[Row]:
     version = Command("ln-audit --version", (_LN_AUDIT, "--version"), {})
     ours, peer = interleaved([version, python("python -c pass", "pass")], times=31)
     yield Row.slower("--version / python -c pass", median_seconds(ours), median_seconds(peer), limit=1.5)
+    library = python("from ln_audit import verify", "from ln_audit import verify")
+    ours, peer = interleaved([library, python('python -c "import numpy"', "import numpy")], times=15)
+    yield Row.slower("from ln_audit import verify / import numpy", median_seconds(ours), median_seconds(peer), limit=1.3)
 
 
 def local(layout: Path) -> Iterator[Row]:
