@@ -76,7 +76,9 @@ def start(_layout: Path) -> Iterator[Row]:
     yield Row.slower("--version / python -c pass", median_seconds(ours), median_seconds(peer), limit=1.5)
     library = python("from ln_audit import verify", "from ln_audit import verify")
     ours, peer = interleaved([library, python('python -c "import numpy"', "import numpy")], times=15)
-    yield Row.slower("from ln_audit import verify / import numpy", median_seconds(ours), median_seconds(peer), limit=1.3)
+    yield Row.slower(
+        "from ln_audit import verify / import numpy", median_seconds(ours), median_seconds(peer), limit=1.3
+    )
 
 
 def local(layout: Path) -> Iterator[Row]:

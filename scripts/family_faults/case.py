@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -89,7 +89,7 @@ def case(model: RecordedModel, report: Report) -> Case:
     promised = tuple(each.norm for each in report.norms)
     finals = [norm for norm in promised if norm.role == "final"]
     main = [norm for norm in finals if norm.main]
-    known = [*model.norms, *_unrecorded(model, promised)]
+    known = [*(_as_promised(norm, promised) for norm in model.norms), *_unrecorded(model, promised)]
     among = {norm.name for norm in main or finals}
     ran = sorted((norm for norm in known if norm.name in among), key=lambda norm: (norm.judged, norm.order or -1))
     blocks = {norm.name for norm in promised if norm.role == "block" and norm.kind in NORMS}
@@ -117,6 +117,12 @@ def pattern(name: str) -> str:
 
 def _repeated(norm: RecordedNorm, model: RecordedModel) -> bool:
     return sum(pattern(each.name) == pattern(norm.name) for each in model.norms) > 1
+
+
+def _as_promised(norm: RecordedNorm, promised: tuple[Norm, ...]) -> RecordedNorm:
+    """A norm that its run shows nothing of adds to its gain what its table says."""
+    offset = next((each.weight_offset for each in promised if each.name == norm.name), norm.offset)
+    return norm if norm.kind is not None else replace(norm, offset=offset)
 
 
 def _unrecorded(model: RecordedModel, promised: tuple[Norm, ...]) -> Iterator[RecordedNorm]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scripts.family_faults import faults
-from scripts.family_faults.case import Case, NotHereError
+from scripts.family_faults.case import Case, NotHereError, _as_promised
 from scripts.family_faults.expected import BAD
 from scripts.family_faults.recorded import RecordedNorm
 from scripts.family_faults.registry import FAULTS
@@ -61,6 +61,13 @@ def test_a_norm_that_is_not_known_is_missed_when_it_is_missing(tmp_path):
     spoilt = replace(made, model=replace(made.model, tensors=tensors, norms=(*made.model.norms, odd)))
     (missing,) = [fault for fault in FAULTS if fault.name == "one other norm missing"]
     assert [trial.word for trial in trials(spoilt, missing)].count("missed") == 1
+
+
+def test_a_norm_whose_run_shows_nothing_adds_what_its_table_says(tmp_path):
+    made = made_case("llama", tmp_path)
+    promised = tuple(replace(norm, weight_offset=1.0) for norm in made.promised)
+    unrun = replace(made.model.norms[-1], kind=None)
+    assert [_as_promised(norm, promised).offset for norm in (unrun, made.model.norms[-1])] == [1.0, 0.0]
 
 
 def test_every_fault_has_a_name_and_a_column_of_its_own():
