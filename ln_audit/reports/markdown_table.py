@@ -1,0 +1,38 @@
+"""Foreign text in Markdown, and tables whose rows it cannot break."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ln_audit.printable import short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# What could end a code span or a cell. Renderers differ in how either is escaped, so neither is written.
+_SHOWN = str.maketrans({"`": "\\x60", "|": "\\x7c"})
+
+
+class Align(Enum):
+    """How a column is aligned, as the line below a table's head says it."""
+
+    LEFT = "---"
+    RIGHT = "---:"
+
+
+def code(text: str) -> str:
+    """The text as a code span that nothing in it can end: no link, image, mention, HTML or new cell comes of it."""
+    told = short(text).translate(_SHOWN).strip()
+    return f"`{told}`" if told else "–"
+
+
+def table(head: Sequence[str], cells: Sequence[Sequence[str]], align: Sequence[Align] = ()) -> Iterator[str]:
+    """The lines of a table and an empty one after it; nothing for no rows. The cells are Markdown of ours, or from `code`."""
+    if not cells:
+        return
+    aligned = [*align, *(Align.LEFT for _ in head[len(align) :])]
+    yield f"| {' | '.join(head)} |"
+    yield f"| {' | '.join(each.value for each in aligned)} |"
+    yield from (f"| {' | '.join(row)} |" for row in cells)
+    yield ""
