@@ -16,4 +16,3 @@ def overview() -> str:
     """The formula, one worked token, and the table of rules."""
     rows = [f"  {check.RULE.id}  {check.RULE.name:<20} {checks.summary(check)}" for check in checks.CHECKS]
     return f"{text().rstrip()}\n\nRules (ln-audit explain RULE)\n" + "\n".join(rows) + "\n"
-

@@ -44,5 +44,6 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """`did you mean sarif?`, where something known is close to a word; else what else there is to say."""
     from difflib import get_close_matches
 
-    near = get_close_matches(word[:_LONGEST].lower(), list(known), n=2)
+    as_written = {each.lower(): each for each in known}
+    near = [as_written[each] for each in get_close_matches(word[:_LONGEST].lower(), as_written, n=2)]
     return f"did you mean {' or '.join(near)}?" if near else otherwise

@@ -34,6 +34,7 @@ LAYERS = [
     {"audit"},
     {"trace", "trace_text", "worked_token", "reports", "record"},
     {"tracing", "locking"},
+    {"terminal"},
     {"explain", "catalogue", "output", "options"},
     {"cli"},
     {"__main__"},

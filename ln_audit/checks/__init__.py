@@ -83,7 +83,7 @@ def find(rule: str) -> Check:
         if rule.lower() in (check.RULE.id.lower(), check.RULE.name):
             return check
     known = ", ".join(f"{check.RULE.id} {check.RULE.name}" for check in CHECKS)
-    spellings = [spelling for check in CHECKS for spelling in (check.RULE.name, check.RULE.id.lower())]
+    spellings = [spelling for check in CHECKS for spelling in (check.RULE.name, check.RULE.id)]
     hint = did_you_mean(rule, spellings, "`ln-audit explain` says what each checks")
     raise UsageError(f"rule {shown(rule)}: expected one of {known}", hint=hint)
 

@@ -57,7 +57,9 @@ def _of_report(report: Report) -> Iterator[Annotation]:
             place = repository_path(report.source, group.message)
             yield Annotation(level, f"{label(group.first)}{times(group.count)}", f"{target}: {said}", place)
     for group in grouped(finding for finding in report.findings if finding.required):
-        yield Annotation("error", f"{label(group.first)}: not decided", f"{target}: {group.subject}: {group.reason}", file)
+        yield Annotation(
+            "error", f"{label(group.first)}: not decided", f"{target}: {group.subject}: {group.reason}", file
+        )
     if report.error is not None:
         hint = f" → {report.error.hint}" if report.error.hint else ""
         yield Annotation("error", "incomplete", f"{report.error.message}{hint}", file)

@@ -52,7 +52,9 @@ def _parts(same: Sequence[Finding]) -> Iterator[Group]:
     texts = [_text(finding) for finding in same]
     columns = [*zip(*(_numbers(text) for text in texts), strict=True)]
     indexes = {column for column, is_index in zip(columns, _index(texts[0]), strict=True) if is_index}
-    varying = sorted((column for column in indexes if len(set(column)) > 1), key=lambda column: (-len(set(column)), column))
+    varying = sorted(
+        (column for column in indexes if len(set(column)) > 1), key=lambda column: (-len(set(column)), column)
+    )
     apart: dict[tuple[str, ...], list[int]] = {}
     for at in range(len(same)):
         apart.setdefault(tuple(column[at] for column in varying[1:]), []).append(at)

@@ -53,12 +53,21 @@ def _lines(run: Run, digests: int, whole: int) -> Iterator[str]:
     for report in told:
         yield from _report(report, "###" if several else "##", digests)
     if more := len(run.reports) - len(told):
-        left = "What was checked where all is well, and what was not" if len(told) == len(wanted) else f"{more:,} reports"
+        left = (
+            "What was checked where all is well, and what was not" if len(told) == len(wanted) else f"{more:,} reports"
+        )
         yield from (f"{left}: `--format json`", "")
     if run.policy is not None:
         yield from (f"Policy: {code(run.policy.path)}, SHA-256 `{run.policy.sha256}`", "")
     if command := reproducing(run):
-        yield from ("Reproduce with", "", "```sh", command, "```", "")  # one line that begins with ln-audit ends no fence
+        yield from (
+            "Reproduce with",
+            "",
+            "```sh",
+            command,
+            "```",
+            "",
+        )  # one line that begins with ln-audit ends no fence
     yield f"ln-audit {__version__}"
 
 
@@ -115,8 +124,16 @@ def _found(head: str, status: str, report: Report, level: str) -> Iterator[str]:
 def _accounting(report: Report) -> Iterator[str]:
     counted = report.parameters
     final = [entry for entry in report.norms if entry.norm.role == "final"][:4]
-    cells = [(f"{code(tensor.name)} ({tensor.role})", f"{prod(tensor.shape):,}") for entry in final for tensor in entry.tensors]
-    for told, number in (("final norm", counted.final_norm), ("all norms", counted.all_norms), ("checkpoint", counted.checkpoint)):
+    cells = [
+        (f"{code(tensor.name)} ({tensor.role})", f"{prod(tensor.shape):,}")
+        for entry in final
+        for tensor in entry.tensors
+    ]
+    for told, number in (
+        ("final norm", counted.final_norm),
+        ("all norms", counted.all_norms),
+        ("checkpoint", counted.checkpoint),
+    ):
         if number is not None:
             cells.append((told, f"{number:,}"))
     yield from table(("parameters, counted from the tensors", ""), cells, (Align.LEFT, Align.RIGHT))
@@ -130,9 +147,8 @@ def _digests(report: Report, most: int) -> Iterator[str]:
     if not cells or not most:
         return
     yield from table(("norm", "", "SHA-256 of the effective values, as float32"), cells[:most])
-    if more := len(cells) - most:
-        if more > 0:
-            yield from (f"{more:,} digests more: `--format json`", "")
+    if len(cells) > most:
+        yield from (f"{len(cells) - most:,} digests more: `--format json`", "")
 
 
 def _of_norm(entry: NormReport) -> Iterator[tuple[str, str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,8 @@ from ln_audit.printable import short
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# What could end a code span or a cell. Renderers differ in how either is escaped, so neither is written.
-_SHOWN = str.maketrans({"`": "\\x60", "|": "\\x7c"})
+_PIPE = "\\x7c"  # renderers differ in how one is escaped inside a cell, so none is written
+_MOST_TICKS = 3  # in a row; code spans around more of them are beyond some renderers
 
 
 class Align(Enum):
@@ -23,8 +24,12 @@ class Align(Enum):
 
 def code(text: str) -> str:
     """The text as a code span that nothing in it can end: no link, image, mention, HTML or new cell comes of it."""
-    told = short(text).translate(_SHOWN).strip()
-    return f"`{told}`" if told else "–"
+    told = short(text).replace("|", _PIPE).strip()
+    longest = max(map(len, re.findall("`+", told)), default=0)
+    if longest > _MOST_TICKS:
+        told, longest = told.replace("`", "\\x60"), 0
+    fence, pad = "`" * (longest + 1), " " * (longest > 0)
+    return f"{fence}{pad}{told}{pad}{fence}" if told else "–"
 
 
 def table(head: Sequence[str], cells: Sequence[Sequence[str]], align: Sequence[Align] = ()) -> Iterator[str]:

@@ -36,7 +36,9 @@ def _run(run: Run) -> dict[str, Any]:
     rules = _rules(run)
     at = {rule["id"]: index for index, rule in enumerate(rules)}
     return {
-        "tool": {"driver": {"name": "ln-audit", "version": __version__, "semanticVersion": __version__, "rules": rules}},
+        "tool": {
+            "driver": {"name": "ln-audit", "version": __version__, "semanticVersion": __version__, "rules": rules}
+        },
         "invocations": [_invocation(run)],
         "columnKind": "unicodeCodePoints",
         "results": [{**result, "ruleIndex": at[result["ruleId"]]} for result in results(run)],
@@ -44,7 +46,12 @@ def _run(run: Run) -> dict[str, Any]:
             "verdict": run.verdict,
             "policy": None if run.policy is None else {"path": short(run.policy.path), "sha256": run.policy.sha256},
             "targets": [
-                {"target": name(report), "title": short(title(report)), "verdict": report.verdict.word, "norms": len(report.norms)}
+                {
+                    "target": name(report),
+                    "title": short(title(report)),
+                    "verdict": report.verdict.word,
+                    "norms": len(report.norms),
+                }
                 for report in run.reports
             ],
         },
@@ -63,10 +70,16 @@ def _invocation(run: Run) -> dict[str, Any]:
     execution = [note for report in run.reports for note in _undecided(report.findings)]
     for error in [run.error, *(report.error for report in run.reports)]:
         if error is not None:
-            note = {"level": "error", "descriptor": {"id": error.kind}, "message": text(_way_out(error.message, error.hint))}
+            note = {
+                "level": "error",
+                "descriptor": {"id": error.kind},
+                "message": text(_way_out(error.message, error.hint)),
+            }
             (told.setdefault(_LEVELS[error.kind], []) if error.kind in _LEVELS else execution).append(note)
     told["toolExecutionNotifications"] = execution
-    told["executionSuccessful"] = run.verdict in ("pass", "fail") and not any(note["level"] == "error" for note in execution)
+    told["executionSuccessful"] = run.verdict in ("pass", "fail") and not any(
+        note["level"] == "error" for note in execution
+    )
     return told
 
 

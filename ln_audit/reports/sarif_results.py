@@ -74,7 +74,7 @@ def _located(report: Report, message: str, subject: str) -> dict[str, Any]:
 
 def _fingerprints(where: str, rule: str, subject: str) -> dict[str, Any]:
     """The same in every run, at every revision and on every machine; measured numbers are therefore no part of them."""
-    told = "\0".join((where, rule, subject)).encode("utf-8", "backslashreplace")
+    told = f"{where}\0{rule}\0{subject}".encode("utf-8", "backslashreplace")
     return {"partialFingerprints": {"lnAuditSubject/v1": hashlib.sha256(told).hexdigest()}}
 
 
