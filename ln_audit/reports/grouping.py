@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ln_audit.report import Finding
 
 # A number that stands alone is a measured one (`found 0.25`); digits inside a name (`h.3.ln_1`) are an index.
-_NUMBER = re.compile(r"(?P<alone>(?<![\w.])-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?!\w))|[0-9]+")
+_NUMBER = re.compile(r"(?P<alone>(?<![\w.])-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?!\w|\.\w))|[0-9]+")
 _BETWEEN = "\0"  # no finding has one: their text is one printable line
 _MOST_RUNS = 8
 _MOST_DIGITS = 9  # of an index; what is longer is no layer's number

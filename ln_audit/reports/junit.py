@@ -69,7 +69,7 @@ def _error(case: ET.Element, error: Failure | None) -> None:
     if error is None:
         ET.SubElement(case, "error", message=NOTHING, type="incomplete")
         return
-    told = ET.SubElement(case, "error", message=short(error.message), type=error.kind)
+    told = ET.SubElement(case, "error", message=short(error.message), type=short(error.kind))
     told.text = short(f"{error.message} → {error.hint}" if error.hint else error.message)
 
 

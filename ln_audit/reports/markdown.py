@@ -51,7 +51,7 @@ def _lines(run: Run, digests: int, whole: int) -> Iterator[str]:
     wanted = [report for report in worst_first(run) if verdict(report) != "PASS"] if several else run.reports
     told = wanted[:whole]
     for report in told:
-        yield from _report(report, "###" if several else "##", digests)
+        yield from _report(report, "###" if several else "##", digests, alone=not several)
     if more := len(run.reports) - len(told):
         left = (
             "What was checked where all is well, and what was not" if len(told) == len(wanted) else f"{more:,} reports"
@@ -77,19 +77,22 @@ def _targets(run: Run, most: int) -> Iterator[str]:
     yield from table(("verdict", "target", "family", "norms", "first failure, or why nobody can tell"), cells)
 
 
-def _report(report: Report, level: str, digests: int) -> Iterator[str]:
+def _report(report: Report, level: str, digests: int, *, alone: bool) -> Iterator[str]:
+    """One target; of several only what is wrong with it, what it is and what was not looked at."""
     yield from (f"{level} {verdict(report)}: {code(name(report))}", "")
     if report.error is not None:
         yield from _error(report.error)
     yield from _found("Failed", "fail", report, level)
     yield from _found("Warnings", "warn", report, level)
-    yield from (f"{level}# What was checked", "")
-    yield from (f"- {head}: {code(text)}" if head else f"  - {code(text)}" for head, text in _facts(report))
-    yield ""
-    yield from _accounting(report)
-    cells = [(label(finding) + times(number), code(said)) for finding, number, said in passed(report.findings)]
-    yield from table(("passed", "what was found"), cells)
-    yield from _digests(report, digests)
+    if report.checkpoint is not None:
+        yield from (f"{level}# What was checked", "")
+        yield from (f"- {head}: {code(text)}" if head else f"  - {code(text)}" for head, text in _facts(report))
+        yield ""
+    if alone:
+        yield from _accounting(report)
+        cells = [(label(finding) + times(number), code(said)) for finding, number, said in passed(report.findings)]
+        yield from table(("passed", "what was found"), cells)
+        yield from _digests(report, digests)
     yield from _not_checked(report, level)
 
 
