@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from ln_audit.recording import Recording
 
 
-_WAY = "ln-audit record TARGET --random 64 --hidden-states -o run.safetensors makes one, and ln_audit.capture around a run"
+_WAY = (
+    "ln-audit record TARGET --random 64 --hidden-states -o run.safetensors makes one, and ln_audit.capture around a run"
+)
 
 
 def traced(file: str | None, target: str | None, demand: Demand) -> str:

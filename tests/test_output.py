@@ -1,6 +1,7 @@
 """Where reports go, in which colour, and what a broken call says."""
 
 import json
+import sys
 
 import pytest
 
@@ -100,7 +101,7 @@ def test_files_asked_for_by_the_environment_are_written_too(tmp_path, monkeypatc
 
 
 def test_a_report_that_nobody_could_read_keeps_its_files(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(output.sys, "stdout", None)
+    monkeypatch.setattr(sys, "stdout", None)
     words = ["verify", "x", "--output", f"json={tmp_path / 'a'}"]
     with pytest.raises(SourceError) as caught:
         writer(files=words[3:]).write((REPORT,))

@@ -1,6 +1,7 @@
 """On a terminal: its width, colours that are legible everywhere, and none where it cannot or nobody wants."""
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -57,7 +58,10 @@ def test_narrower_than_sixty_columns_nothing_is_broken_further():
 
 def test_a_table_to_be_copied_is_not_broken():
     shown = seen("verify", UNKNOWN, columns=60)
-    assert 'norm = [{name = "core.closing_scale", leaf = "", role = "final", kind = "rms_norm", shape = ["hidden_size"]}]\n' in shown
+    assert (
+        'norm = [{name = "core.closing_scale", leaf = "", role = "final", kind = "rms_norm", shape = ["hidden_size"]}]\n'
+        in shown
+    )
 
 
 def test_colours_are_legible_on_light_and_dark_ground():
@@ -73,8 +77,9 @@ def test_no_escape_where_it_is_not_understood_or_not_wanted(words, env):
 
 
 def test_progress_is_drawn_where_a_terminal_can(monkeypatch):
-    class Stream:
+    class Stream(io.StringIO):
         def __init__(self, tty):
+            super().__init__()
             self.tty = tty
 
         def isatty(self):
@@ -84,7 +89,13 @@ def test_progress_is_drawn_where_a_terminal_can(monkeypatch):
     for tty, term, no_color in ((True, "xterm", ""), (True, "dumb", ""), (True, "xterm", "1"), (False, "xterm", "")):
         monkeypatch.setenv("TERM", term)
         monkeypatch.setenv("NO_COLOR", no_color)
-        told.append((terminal.obeys_escapes(Stream(tty)), terminal.shows_colour(Stream(tty)), terminal.width(Stream(tty)) is None))
+        told.append(
+            (
+                terminal.obeys_escapes(Stream(tty)),
+                terminal.shows_colour(Stream(tty)),
+                terminal.width(Stream(tty)) is None,
+            )
+        )
     assert told == [(True, True, False), (False, False, False), (True, False, False), (False, False, True)]
     assert (terminal.on_terminal(None), terminal.width(None)) == (False, None)
 

@@ -49,12 +49,10 @@ def render(run: Run) -> str:
 def _suite(root: ET.Element, report: Report) -> None:
     suite = ET.SubElement(root, "testsuite", name=name(report))
     properties = ET.SubElement(suite, "properties")
-    told = {
-        "target": title(report),
-        "verdict": report.verdict.word,
-        "format": report.checkpoint and report.checkpoint.format,
-    }
-    told |= {"family": report.family and report.family.name, "norm parameters": report.parameters.all_norms}
+    told: dict[str, str | int | None] = {"target": title(report), "verdict": report.verdict.word}
+    told["format"] = None if report.checkpoint is None else report.checkpoint.format
+    told["family"] = None if report.family is None else report.family.name
+    told["norm parameters"] = report.parameters.all_norms
     for key, value in told.items():
         if value is not None:
             ET.SubElement(properties, "property", name=key, value=short(str(value)))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ln_audit import __version__
 from ln_audit.printable import short
-from ln_audit.reports.sarif_results import INCOMPLETE, results, text
-from ln_audit.reports.sarif_rules import INCOMPLETE_RULE, descriptor
+from ln_audit.reports.sarif_results import results, text
+from ln_audit.reports.sarif_rules import INCOMPLETE, INCOMPLETE_RULE, descriptor
 from ln_audit.reports.summary import name, title
 
 if TYPE_CHECKING:

@@ -52,7 +52,9 @@ def test_candidates_are_flat_tensors_of_the_models_width():
 
 
 def test_an_unknown_family_name_says_which_is_meant():
-    with pytest.raises(UsageError, match=r"family 'gpt22': expected one of \d+ families, found none of that name") as caught:
+    with pytest.raises(
+        UsageError, match=r"family 'gpt22': expected one of \d+ families, found none of that name"
+    ) as caught:
         recognise.given("gpt22")
     assert caught.value.hint.startswith("did you mean gpt2")
 

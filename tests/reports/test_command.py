@@ -17,8 +17,14 @@ PINNED = "gpt2@607a30d783dfa663"
     [
         ((), f"ln-audit verify {PINNED}"),
         (("verify", "gpt2", "--strict"), f"ln-audit verify {PINNED} --strict"),
-        (("verify", "--format", "sarif", "gpt2", "--output", "a", "--output=json=b", "-o", "c"), f"ln-audit verify {PINNED}"),
-        (("verify", "gpt2", "--revision", "main", "--revision=main", "--verbose", "--no-color", "--quiet"), f"ln-audit verify {PINNED}"),
+        (
+            ("verify", "--format", "sarif", "gpt2", "--output", "a", "--output=json=b", "-o", "c"),
+            f"ln-audit verify {PINNED}",
+        ),
+        (
+            ("verify", "gpt2", "--revision", "main", "--revision=main", "--verbose", "--no-color", "--quiet"),
+            f"ln-audit verify {PINNED}",
+        ),
         (("report", "gpt2", "--config", "my config.json"), f"ln-audit report {PINNED} --config 'my config.json'"),
         (("verify", "gpt2@main"), "ln-audit verify gpt2@main"),
         (("verify", "gpt2", "x; rm -rf ~", "`id`", "a\nb"), f"ln-audit verify {PINNED} 'x; rm -rf ~' '`id`' 'a\\nb'"),

@@ -35,17 +35,25 @@ def test_whatever_is_not_a_pass_is_an_error():
 
 
 def test_percent_colon_and_comma_are_read_back():
-    odd = replace(UNLIKE, findings=(RULE.failed("x", "100% of a:b,c %0A"),), source=replace(UNLIKE.source, spec="a,b:c%/m", files=()))
+    odd = replace(
+        UNLIKE,
+        findings=(RULE.failed("x", "100% of a:b,c %0A"),),
+        source=replace(UNLIKE.source, spec="a,b:c%/m", files=()),
+    )
     ((_, properties, message),) = read(github.render(Run((odd,), 1)))
     assert (properties["file"], message) == ("a,b:c%/m", "a,b:c%/m: 100% of a:b,c %0A")
 
 
 def test_more_than_github_shows_are_counted():
-    many = Run((replace(UNLIKE, findings=tuple(RULE.failed(c, f"{c}: odd") for c in "abcdefghijklmn")), *[CLEAN] * 11), 1)
+    many = Run(
+        (replace(UNLIKE, findings=tuple(RULE.failed(c, f"{c}: odd") for c in "abcdefghijklmn")), *[CLEAN] * 11), 1
+    )
     made = read(github.render(many))
     assert [sum(level == kind for level, _, _ in made) for kind in ("error", "warning", "notice")] == [10, 0, 10]
     assert made[9] == ("error", {"title": "ln-audit"}, "and 5 more: see the step's summary")
 
 
 def test_an_audit_in_which_nothing_passed_is_an_error():
-    assert read(github.render(Run((replace(BROKEN, error=None),), 3))) == [("error", {"title": "incomplete", "file": "x"}, "x: nothing was checked")]
+    assert read(github.render(Run((replace(BROKEN, error=None),), 3))) == [
+        ("error", {"title": "incomplete", "file": "x"}, "x: nothing was checked")
+    ]

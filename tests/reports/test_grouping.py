@@ -73,7 +73,11 @@ def test_every_finding_is_in_exactly_one_group():
     spread = []
     for group in groups:
         pieces = [
-            [str(n) for run in piece.strip("{}").split(", ") for n in range(int(run.split("…")[0]), int(run.split("…")[-1]) + 1)]
+            [
+                str(n)
+                for run in piece.strip("{}").split(", ")
+                for n in range(int(run.split("…")[0]), int(run.split("…")[-1]) + 1)
+            ]
             if piece.startswith("{")
             else [piece]
             for piece in re.split(r"(\{[^}]*\})", group.subject)

@@ -40,11 +40,24 @@ def poisoned(value, evil, field=""):
     if isinstance(value, str):
         return value if field in OURS else evil
     if is_dataclass(value) and not isinstance(value, type):
-        keep = {"name", "rule", "status"} if type(value).__name__ == "Finding" else {"kind"} if type(value).__name__ == "SourceReport" else set()
-        changes = {f.name: poisoned(getattr(value, f.name), evil, f.name) for f in fields(value) if f.init and f.name not in keep}
+        keep = (
+            {"name", "rule", "status"}
+            if type(value).__name__ == "Finding"
+            else {"kind"}
+            if type(value).__name__ == "SourceReport"
+            else set()
+        )
+        changes = {
+            f.name: poisoned(getattr(value, f.name), evil, f.name)
+            for f in fields(value)
+            if f.init and f.name not in keep
+        }
         return replace(value, **changes)
     if isinstance(value, Mapping):
-        return {key if key in ("waived_until", "waived_because") else poisoned(key, evil): poisoned(item, evil) for key, item in value.items()}
+        return {
+            key if key in ("waived_until", "waived_because") else poisoned(key, evil): poisoned(item, evil)
+            for key, item in value.items()
+        }
     if isinstance(value, tuple):
         return tuple(poisoned(item, evil, field) for item in value)
     return value
@@ -52,7 +65,9 @@ def poisoned(value, evil, field=""):
 
 def run_of(evil):
     reports = [REPORT, UNLIKE, UNDECIDED, WAIVED, BROKEN]
-    return poisoned(Run(tuple(reports), 1, RUNS["rejected"].error, RUNS["failing"].policy, command=("verify", "x")), evil)
+    return poisoned(
+        Run(tuple(reports), 1, RUNS["rejected"].error, RUNS["failing"].policy, command=("verify", "x")), evil
+    )
 
 
 @pytest.mark.parametrize("evil", HOSTILE.values(), ids=HOSTILE)

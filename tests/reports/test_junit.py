@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from junitparser import Error, Failure, Skipped
 
-from ln_audit.report import Report, Rule
 from ln_audit.report import Failure as Reason
+from ln_audit.report import Report, Rule
 from ln_audit.reports import junit
 from ln_audit.reports.document import Run, exit_code
 from tests.reports.made import RUNS, SOURCE

@@ -32,7 +32,7 @@ def test_a_cell_stays_a_cell_and_its_text_is_code(text):
     assert lines[-1] == ""
     tokens = MARKDOWN.parse("\n".join(lines))
     cells = [token for token in tokens if token.type == "inline"]
-    assert [[(child.type, child.content) for child in cell.children] for cell in cells] == [
+    assert [[(child.type, child.content) for child in cell.children or []] for cell in cells] == [
         [("text", "head")],
         [("text", "number")],
         [("code_inline", text.replace("|", "\\x7c"))],

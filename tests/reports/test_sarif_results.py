@@ -1,5 +1,6 @@
 """Results that a dashboard recognises again: tomorrow, at another commit, on another machine."""
 
+import hashlib
 from dataclasses import replace
 
 from ln_audit.reports.document import Run
@@ -13,11 +14,16 @@ def marks(report):
 
 def test_fingerprints_stay_whatever_is_measured_and_wherever_it_lies():
     elsewhere = replace(UNLIKE.source, spec="/tmp/job-7/b.gguf", identity="/tmp/job-7/b.gguf")
-    measured = tuple(replace(f, message=f.message.replace("expected a", "expected 7, not a"), reason="") for f in UNLIKE.findings)
+    measured = tuple(
+        replace(f, message=f.message.replace("expected a", "expected 7, not a"), reason="") for f in UNLIKE.findings
+    )
     assert marks(UNLIKE) == marks(replace(UNLIKE, source=elsewhere, findings=measured))
     hub = replace(REPORT, findings=(RULE.failed("ln_f", "odd"),))
-    assert marks(hub) == marks(replace(hub, source=replace(SOURCE, revision="f" * 40, spec="openai-community/gpt2@main")))
-    assert marks(hub)[0] == "ec2d3174acfa2e8ad9e3c47fe0a8ceae0a1c26ac6ca9f2d1ab3ec3a2e2ac4fcd:1"
+    assert marks(hub) == marks(
+        replace(hub, source=replace(SOURCE, revision="f" * 40, spec="openai-community/gpt2@main"))
+    )
+    told = hashlib.sha256(b"openai-community/gpt2/model.safetensors\0LN001\0ln_f").hexdigest()
+    assert marks(hub) == [f"{told}:1"]  # a change here makes every known alert a new one
 
 
 def test_fingerprints_differ_by_rule_subject_file_and_number():
@@ -40,7 +46,10 @@ def test_a_failure_is_where_it_is_and_says_why():
 
 def test_what_a_waiver_accepts_is_suppressed_and_what_passed_is_no_result():
     (one,) = results(Run((WAIVED,), 0))
-    assert (one["level"], one["suppressions"]) == ("warning", [{"kind": "external", "status": "accepted", "justification": "known"}])
+    assert (one["level"], one["suppressions"]) == (
+        "warning",
+        [{"kind": "external", "status": "accepted", "justification": "known"}],
+    )
 
 
 def test_a_name_makes_no_link_of_a_message():

@@ -13,4 +13,7 @@ def test_a_descriptor_is_the_rules_own_document(check):
     assert made["name"].lower() == check.RULE.name.replace("-", "")
     assert made["shortDescription"]["text"] == checks.summary(check)
     assert made["fullDescription"]["text"].startswith("What it does: ")
-    assert all(f"\n**{word}:** " in made["help"]["markdown"] for word in ("What it does", "Why it matters", "Example", "How to mend"))
+    assert all(
+        f"\n**{word}:** " in made["help"]["markdown"]
+        for word in ("What it does", "Why it matters", "Example", "How to mend")
+    )

@@ -22,7 +22,11 @@ def test_the_rows_of_several_targets_the_worst_first():
 
 
 def test_the_first_thing_of_a_report():
-    assert [summary.first(each) for each in (CLEAN, WAIVED, BROKEN)] == ["", "LN101 not-finite: odd", "x: expected a, found b"]
+    assert [summary.first(each) for each in (CLEAN, WAIVED, BROKEN)] == [
+        "",
+        "LN101 not-finite: odd",
+        "x: expected a, found b",
+    ]
     assert summary.first(replace(BROKEN, error=None)) == "nothing was checked"
     assert summary.first(replace(UNLIKE, error=BROKEN.error)).startswith("LN001")  # a failure weighs more than an end
 
@@ -37,7 +41,9 @@ def test_counts():
 
 def test_each_artifact_of_a_folder_is_named():
     files = (FileUse("config.json", 10, 10), FileUse("q4/m.gguf", 1_000, 10))
-    folder = replace(CLEAN, source=replace(CLEAN.source, spec="quants", files=files), checkpoint=CheckpointReport("gguf", 1, {}))
+    folder = replace(
+        CLEAN, source=replace(CLEAN.source, spec="quants", files=files), checkpoint=CheckpointReport("gguf", 1, {})
+    )
     assert (summary.name(folder), summary.title(folder)) == ("quants: q4/m.gguf", "quants = /m/models/clean: q4/m.gguf")
     alone = replace(folder, source=replace(folder.source, spec="quants/q4/m.gguf"))
     assert (summary.name(alone), summary.largest(alone)) == ("quants/q4/m.gguf", "q4/m.gguf")
@@ -45,10 +51,15 @@ def test_each_artifact_of_a_folder_is_named():
 
 def test_what_passed_is_told_by_rule():
     findings = [RULE.passed(f"h.{i}", f"said {i}") for i in range(3)]
-    assert [(first.subject, times, said) for first, times, said in summary.passed(findings)] == [("h.0", 3, "said 0; said 1; …")]
+    assert [(first.subject, times, said) for first, times, said in summary.passed(findings)] == [
+        ("h.0", 3, "said 0; said 1; …")
+    ]
 
 
 def test_facts_begin_with_the_family_and_end_with_what_was_read():
     told = [*summary.told_facts(REPORT)]
-    assert (told[0], told[-1]) == (("family", 'gpt2 (model_type "gpt2" in config.json)'), ("read", "22.5 kB of 548.1 MB in 6 requests"))
+    assert (told[0], told[-1]) == (
+        ("family", 'gpt2 (model_type "gpt2" in config.json)'),
+        ("read", "22.5 kB of 548.1 MB in 6 requests"),
+    )
     assert [*summary.told_facts(BROKEN)] == []

@@ -48,7 +48,12 @@ what was checked where all is well, and what was not: --verbose
 
 def test_several_targets_end_in_a_table_with_the_worst_first():
     said = text.render(Run((CLEAN, BROKEN, FAILED), 1))
-    assert said.endswith("\n\n" + TABLE.replace(" " * 13 + "–", "–").replace(" " * 13 + "family", "family").replace("clean             ", "clean"))
+    assert said.endswith(
+        "\n\n"
+        + TABLE.replace(" " * 13 + "–", "–")
+        .replace(" " * 13 + "family", "family")
+        .replace("clean             ", "clean")
+    )
     assert [line.partition(" ")[0] for line in said.split("\n\n")] == ["INCOMPLETE", "FAIL", "verdict", "what"]
 
 

@@ -31,6 +31,9 @@ def test_long_words_and_what_is_to_be_copied_stay_whole():
 
 
 def test_no_line_of_a_log_is_a_command():
-    assert laid_out(["  ::error::x", "::stop-commands::y", "a ::b"], None) == "  \\x3a:error::x\n\\x3a:stop-commands::y\na ::b\n"
+    assert (
+        laid_out(["  ::error::x", "::stop-commands::y", "a ::b"], None)
+        == "  \\x3a:error::x\n\\x3a:stop-commands::y\na ::b\n"
+    )
     broken = laid_out([f"    – {HANG}" + "word " * 10 + "::error::x"], 60)
     assert broken.splitlines()[1] == "      \\x3a:error::x"
