@@ -171,7 +171,8 @@ def not_locked(report: Report, path: str, policy: Policy | None) -> int:
     """The report on a target that did not pass, and that there is no lock; the exit code is its verdict's."""
     from ln_audit.reports import text as plain_text
 
-    told = plain_text.render(Run((report,), int(report.verdict), policy=policy))
+    run = Run((report,), int(report.verdict), policy=policy)
+    told = plain_text.write(run, quiet=False, verbose=False, width=terminal.width(sys.stdout))
     if path == "-":  # a reader waits for a lock there, and a report is none
         complain(told)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import shutil
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -39,7 +38,11 @@ def shows_colour(stream: TextIO | None) -> bool:
 
 def width(stream: TextIO | None) -> int | None:
     """The terminal's columns; None where nobody looks: there each item stays one line."""
-    return shutil.get_terminal_size().columns if on_terminal(stream) else None
+    if not on_terminal(stream):
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def coloured(text: str) -> str:

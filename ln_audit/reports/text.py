@@ -74,15 +74,28 @@ def _report(report: Report, *, quiet: bool, verbose: bool) -> Iterator[str]:
 
 
 def _targets(table: Sequence[Row], width: int | None) -> Iterator[str]:
-    """The table of several targets, the worst first. On a terminal long names lose their beginning, and failures their end."""
-    most = _MOST_TARGETS if width is None else max(20, width // 2 - 8)
+    """The table of several targets, the worst first.
+
+    On a terminal too narrow for it long names lose their beginning, and each failure stands on a line of its own.
+    """
     head = Row("verdict", "target", "family", "norms", "first failure, or why nobody can tell")
-    cells = [head, *(row._replace(target=_end_of(row.target, most)) for row in table)]
+    cells = [head, *(row._replace(target=_end_of(row.target, _longest_target(width))) for row in table)]
     widths = [max(len(row[at]) for row in cells) for at in range(4)]
-    for row in cells:
-        columns = [f"{row[at]:<{widths[at]}}" for at in range(3)]
-        line = "  ".join([*columns, f"{row.norms:>{widths[3]}}", row.first]).rstrip()
-        yield line if width is None or len(line) <= width else f"{line[: max(width, len('  '.join(columns))) - 1]}…"
+    lines = [
+        "  ".join([*(f"{row[at]:<{widths[at]}}" for at in range(3)), f"{row.norms:>{widths[3]}}"]) for row in cells
+    ]
+    whole = [f"{line}  {row.first}".rstrip() for line, row in zip(lines, cells, strict=True)]
+    if width is None or max(map(len, whole)) <= width:
+        yield from whole
+        return
+    for line, row in zip(lines, cells, strict=True):
+        yield line
+        if row.first:
+            yield f"    {row.first}" if len(row.first) + 4 <= width else f"    {row.first[: max(width, 60) - 5]}…"
+
+
+def _longest_target(width: int | None) -> int:
+    return _MOST_TARGETS if width is None else max(20, width // 2 - 8)
 
 
 def _end_of(text: str, most: int) -> str:

@@ -1,7 +1,7 @@
 """A reader of JUnit files goes red exactly where the exit code is not 0."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from junitparser import Error, Failure, Skipped
 
@@ -32,6 +32,7 @@ REPORTS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(REPORTS, max_size=3))
 def test_it_is_red_exactly_where_the_exit_code_is_not_0(reports):
     run = Run(tuple(reports), exit_code(reports))

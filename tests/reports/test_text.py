@@ -57,12 +57,23 @@ def test_several_targets_end_in_a_table_with_the_worst_first():
     assert [line.partition(" ")[0] for line in said.split("\n\n")] == ["INCOMPLETE", "FAIL", "verdict", "what"]
 
 
-def test_on_a_terminal_the_table_fits():
+def test_on_a_terminal_that_is_too_narrow_each_failure_has_its_own_line():
     long = replace(BROKEN, source=replace(BROKEN.source, spec="models/" + "x" * 60 + "/tail"))
-    lines = text.write(Run((long, FAILED), 1), quiet=False, verbose=False, width=80).splitlines()
-    assert max(map(len, lines[-4:])) == 80
-    assert lines[-3].startswith("INCOMPLETE") or lines[-2].startswith("INCOMPLETE")
-    assert "x/tail  –" in lines[-3] + lines[-2]
+    more = replace(FAILED, findings=(RULE.failed("a", "b" * 100),))
+    said = text.write(Run((long, more), 1), quiet=False, verbose=False, width=80)
+    assert (
+        said.partition("verdict")[2]
+        == f"""\
+     target                            family  norms
+    first failure, or why nobody can tell
+FAIL        gpt2                              –           –
+    LN001 missing-norm: {"b" * 55}…
+INCOMPLETE  …{"x" * 26}/tail  –           –
+    x: expected a, found b
+
+2 targets: 1 fail, 1 incomplete
+"""
+    )
 
 
 def test_several_targets_with_verbose_or_quiet():
