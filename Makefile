@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers test-families test-real docs source-faults mutate lint format fixtures families fuzz bench bench-peers clean
+.PHONY: help verify test test-peers test-families test-real docs source-faults mutate lint format fixtures golden families fuzz bench bench-peers clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,7 +42,10 @@ test-peers: $(VENV)/.peers ## the tests against torch, transformers and onnxrunt
 	$(BIN)/python -m pytest -q -m peers
 
 SHARD ?= 1/1
-test-families: $(VENV)/.peers ## every model type of transformers with every fault planted; resumes; SHARD=1/4 for a quarter
+test-golden: $(VENV)/.dev ## write again what each output is for the runs of tests/reports/made.py; look at the difference
+	$(BIN)/python -m tests.reports.golden_files
+
+families: $(VENV)/.peers ## every model type of transformers with every fault planted; resumes; SHARD=1/4 for a quarter
 	$(BIN)/python -m scripts.family_faults --shard $(SHARD)
 
 lint: $(VENV)/.dev ## ruff and mypy over everything
@@ -58,6 +61,9 @@ fixtures: $(VENV)/.dev ## build fixtures/ and the family index again: the same b
 	$(BIN)/python fixtures/build.py
 	$(BIN)/python scripts/index_families.py
 	$(BIN)/python scripts/derive_names.py
+
+golden: $(VENV)/.dev ## write again what each output is for the runs of tests/reports/made.py; look at the difference
+	$(BIN)/python -m tests.reports.golden_files
 
 families: $(VENV)/.peers ## derive the family tables from transformers again, and print what changed (a quarter of an hour)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pillow  # a few model types import it

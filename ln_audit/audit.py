@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from ln_audit import account, agreement, checks, policy, twin, waivers
 from ln_audit.checks.subject import Subject
-from ln_audit.errors import AuditError, LnAuditError
+from ln_audit.errors import AuditError, LnAuditError, SourceError
 from ln_audit.examination import opened, read, with_values
 from ln_audit.families import known
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.lock import reading as lockfile
 from ln_audit.printable import without_secrets
 from ln_audit.result import Failure, Report, SourceReport
-from ln_audit.sources import SOURCES
+from ln_audit.sources import SOURCES, near_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ def audit(target: str, demand: Demand) -> tuple[Report, ...]:
         return tuple(reports)
     except AuditError as error:
         told = unopened(target) if source is None else account.source_report(source)
-        return (Report(told, error=failure(error)),)
+        return (Report(told, error=_of_target(error, target)),)
 
 
 def with_lock(demand: Demand) -> Demand:
@@ -163,6 +163,12 @@ def unopened(target: str) -> SourceReport:
     )
     told = without_secrets(target)
     return SourceReport(told, kind, told, None, (), 0, 0)
+
+
+def _of_target(error: AuditError, target: str) -> Failure:
+    """The error of a target; what the Hub could not give may have been meant as a path."""
+    meant = near_names.local_hint(target) if isinstance(error, SourceError) else ""
+    return Failure(error.kind, error.message, "; ".join(filter(None, (meant, error.hint))))
 
 
 def failure(error: LnAuditError) -> Failure:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ln_audit import call, output
+from ln_audit import call, output, terminal
 from ln_audit import options as opt
 from ln_audit.demand import Demand
 from ln_audit.errors import AuditError, UsageError
@@ -41,6 +41,7 @@ def _top(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 @app.command(cls=Plain)
 def verify(
+    ctx: typer.Context,
     targets: opt.Targets = None,
     recording: opt.Recordings = None,
     before: opt.Before = None,
@@ -95,13 +96,13 @@ def verify(
         revision=revision,
         offline=offline,
         full=full,
-        progress=output.on_terminal(sys.stderr) and not quiet,
+        progress=terminal.obeys_escapes(sys.stderr) and not quiet,
     )
     demand = call.under_policy(demand, targets or ())
     recipe = asked.to_record(
         record, Recipe(text, dtype=dtype, device=device, norms=(norm,) if norm else ()), random, targets
     )
-    writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color)
+    writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color, command=ctx.obj)
     from ln_audit.audit import audit, audit_recording
 
     if recipe is not None:
@@ -118,6 +119,7 @@ def verify(
 
 @app.command(cls=Plain)
 def report(
+    ctx: typer.Context,
     target: opt.Target,
     config: opt.Config = None,
     family: opt.Family = None,
@@ -131,10 +133,10 @@ def report(
     """Which norm parameters does it hold, exactly? The accounting, counted from the tensors."""
     demand = Demand(
         config=config, family=family, revision=revision, values=call.values(values) or "all", offline=offline,
-        progress=output.on_terminal(sys.stderr),
+        progress=terminal.obeys_escapes(sys.stderr),
     )  # fmt: skip
     demand = call.under_policy(demand, [target])
-    writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=no_color)
+    writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=no_color, command=ctx.obj)
     from ln_audit.audit import audit
     from ln_audit.reports import parameters
 
@@ -155,7 +157,7 @@ def lock(
     """Write down what its norms are, for `verify --lock` to hold artifacts to. Only what passes is locked."""
     demand = Demand(
         config=config, family=family, revision=revision, values="all", offline=offline, full=full,
-        progress=output.on_terminal(sys.stderr) and not quiet,
+        progress=terminal.obeys_escapes(sys.stderr) and not quiet,
     )  # fmt: skip
     demand = call.under_policy(demand, [target])
     from ln_audit.lock.writing import text
@@ -195,7 +197,7 @@ def families(name: opt.FamilyName = None) -> None:
 
 @app.command(cls=Plain)
 def trace(
-    recording: opt.RecordingFile,
+    recording: opt.RecordingFile = None,
     target: opt.MaybeTarget = None,
     norm: opt.NormName = None,
     config: opt.Config = None,
@@ -239,7 +241,7 @@ def record(
     demand = call.under_policy(demand, [target])
     from ln_audit.record.run import record as run
 
-    shown = output.progress if output.on_terminal(sys.stderr) and not quiet else output.no_progress
+    shown = output.progress if terminal.obeys_escapes(sys.stderr) and not quiet else output.no_progress
     made = run(target, file, recipe, demand, shown)
     if not quiet:
         output.emit(made.told(target))
@@ -250,7 +252,7 @@ def main(arguments: Sequence[str]) -> int:
     if arguments:
         os.environ.pop("_LN_AUDIT_COMPLETE", None)  # a shell asks for completions without a command; nothing else may
     try:
-        code = app(args=list(arguments), prog_name="ln-audit", standalone_mode=False)
+        code = app(args=list(arguments), prog_name="ln-audit", standalone_mode=False, obj=tuple(arguments))
     except typer.TyperException as error:
         message = error.format_message() or "expected a command, found none"
         return output.rejected(arguments, UsageError(message, hint=f"see {opt.help_for(arguments)}"), 2)

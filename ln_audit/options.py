@@ -9,6 +9,7 @@ from typing import Annotated, Any, Optional
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ln_audit import reports
 from ln_audit.call import DTYPES
 from ln_audit.errors import UsageError
 from ln_audit.record.recipe import LEAST
@@ -20,7 +21,7 @@ Target = Annotated[str, typer.Argument(help=f"What to report: {_TARGET}", show_d
 Locked = Annotated[str, typer.Argument(help=f"What to lock: {_TARGET}", show_default=False)]
 MaybeTarget = Annotated[Optional[str], typer.Argument(help=f"The model that it was recorded from: {_TARGET}")]
 Recorded = Annotated[str, typer.Argument(help=f"What to run: {_TARGET}", show_default=False)]
-RecordingFile = Annotated[str, typer.Argument(help="A recording (safetensors).", show_default=False)]
+RecordingFile = Annotated[Optional[str], typer.Argument(help="A recording (safetensors).", show_default=False)]
 RuleName = Annotated[Optional[str], typer.Argument(help="A rule's id or name: LN001 or missing-norm.")]
 
 FamilyName = Annotated[Optional[str], typer.Argument(help="A family, a model_type, or a table of your own: FILE.toml.")]
@@ -88,13 +89,13 @@ Offline = Annotated[
 Full = Annotated[
     bool, _option("--full", "Download whole files and check the SHA-256 that the Hub publishes.", None, _GATE)
 ]
-Format = Annotated[str, _option("--format", "text or json.", "FORMAT", _OUT, "LN_AUDIT_FORMAT")]
+Format = Annotated[str, _option("--format", f"{', '.join(reports.names())}.", "FORMAT", _OUT, "LN_AUDIT_FORMAT")]
 Output = Annotated[
     Optional[list[str]],
     _option(
         "--output",
-        "Write to FILE, or in another format to FILE; may be repeated.",
-        "FORMAT=FILE",
+        "Write to FILE too, in the format named or that of its suffix; may be repeated.",
+        "[FORMAT=]FILE",
         _OUT,
         "LN_AUDIT_OUTPUT",
     ),

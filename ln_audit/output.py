@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ln_audit import reports
+from ln_audit import reports, terminal
 from ln_audit.errors import LnAuditError, SourceError, UsageError
 from ln_audit.printable import one_line
 from ln_audit.reports.document import Run, exit_code
@@ -22,49 +22,96 @@ if TYPE_CHECKING:
     from ln_audit.demand import Policy
 
 BUG = 4
-_ANNOUNCED = ("markdown", "junit", "sarif", "github", "html", "xml", "yaml")  # formats that this version does not write
-_COLOURS = {"PASS": "32", "FAIL": "31", "INCOMPLETE": "33", "ERROR": "31", "✗": "31", "!": "33", "✓": "32", "–": "2"}
+_REPORTING = ("verify", "report")  # commands whose --output is a report; that of `lock` and `record` is something else
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """How and where this call writes: the format for standard output, and (format, file) for each --output."""
+    """How and where this call writes: the format for standard output, and (format, file) for each --output.
+
+    `command` are the words of the call.
+    """
 
     shown: reports.Output
     files: tuple[tuple[reports.Output, Path], ...]
     quiet: bool
     verbose: bool
     colour: bool
+    command: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, shown: str, files: Iterable[str], *, quiet: bool, verbose: bool, no_color: bool) -> Writer:
+    def of(
+        cls,
+        shown: str,
+        files: Iterable[str],
+        *,
+        quiet: bool,
+        verbose: bool,
+        no_color: bool,
+        command: Sequence[str] | None = (),
+    ) -> Writer:
         """The writer that the options ask for. Raises `UsageError` for an unknown format."""
         found = reports.find(shown)
-        pairs = []
-        for word in files:
-            before, equals, after = word.partition("=")
-            if equals and before in (*reports.names(), *_ANNOUNCED):
-                pairs.append((reports.find(before), Path(after)))
-            else:
-                pairs.append((reports.of_file(word, found), Path(word)))
-        colour = on_terminal(sys.stdout) and not no_color and not os.environ.get("NO_COLOR")
-        return cls(found, tuple(pairs), quiet, verbose, colour)
+        colour = terminal.shows_colour(sys.stdout) and not no_color
+        pairs = tuple(_pair(word, found) for word in files)
+        return cls(found, pairs, quiet, verbose, colour, tuple(command or ()))
 
     def write(
-        self, found: Sequence[Report], policy: Policy | None = None, text: Callable[[Run], str] | None = None
+        self,
+        found: Sequence[Report],
+        policy: Policy | None = None,
+        text: Callable[[Run, int | None], str] | None = None,
     ) -> int:
         """Write the reports and return the exit code. Raises `UsageError` for a file that cannot be written."""
-        run = Run(tuple(found), exit_code(found), policy=policy)
+        run = Run(tuple(found), exit_code(found), policy=policy, command=self.command)
         for report_format, path in self.files:
             write_file(path, report_format.render(run))
         if self.shown.NAME != "text":
-            emit(self.shown.render(run))
-        else:
-            from ln_audit.reports import text as plain_text
+            _show(self.shown, run)
+            return run.exit_code
+        from ln_audit.reports import text as plain_text
 
-            told = text(run) if text is not None else plain_text.write(run, quiet=self.quiet, verbose=self.verbose)
-            emit(coloured(told) if self.colour else told)
+        width = terminal.width(sys.stdout)
+        told = (
+            plain_text.write(run, quiet=self.quiet, verbose=self.verbose, width=width)
+            if text is None
+            else text(run, width)
+        )
+        emit(terminal.coloured(told) if self.colour else told)
         return run.exit_code
+
+
+def _pair(word: str, otherwise: reports.Output) -> tuple[reports.Output, Path]:
+    """FILE, or FORMAT=FILE. Raises `UsageError` for a word before the = that is no format: a mistyped one is no file's name."""
+    before, equals, after = word.partition("=")
+    if not equals or not before.replace("-", "").replace("_", "").isalnum():
+        return reports.of_file(word, otherwise), Path(word)
+    try:
+        return reports.find(before), Path(after)
+    except UsageError as error:
+        message = error.message.replace("--format", f"--output {word}", 1)
+        raise UsageError(message, hint=error.hint or f"a file of that name is written ./{word}") from error
+
+
+def _show(shown: reports.Output, run: Run) -> None:
+    """The report on standard output, and on GitHub the step's summary beside it."""
+    emit(shown.render(run))
+    summary = os.environ.get("GITHUB_STEP_SUMMARY") if shown.NAME == "github" else None
+    if summary:
+        try:
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(reports.find("markdown").render(run))
+        except (OSError, ValueError) as error:  # the annotations and the exit code say what it would have said
+            complain(f"ln-audit: GITHUB_STEP_SUMMARY: expected a file to append to, found: {one_line(str(error))}\n")
+
+
+class _UndeliveredError(SourceError):
+    """Standard output is closed or full: whoever asked for files has them already."""
+
+    @property
+    def kind(self) -> str:
+        """As every fault of a source."""
+        return "source"
 
 
 def emit(text: str) -> None:
@@ -73,14 +120,14 @@ def emit(text: str) -> None:
     A report that could not be delivered is no pass: that is exit 3, and a reader that left (`| head`) is no bug of ours.
     """
     if sys.stdout is None:
-        raise SourceError("standard output: expected it open, found it closed")
+        raise _UndeliveredError("standard output: expected it open, found it closed")
     try:
         _write_all(sys.stdout, text)
     except (OSError, ValueError) as error:
         told = error.strerror if isinstance(error, OSError) else str(error)
         with contextlib.suppress(OSError, ValueError):  # or the interpreter tries once more at its end, and exits 120
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SourceError(f"standard output: expected to write the report, found: {told}") from error
+        raise _UndeliveredError(f"standard output: expected to write the report, found: {told}") from error
 
 
 def _write_all(stream: TextIO, text: str) -> None:
@@ -90,7 +137,7 @@ def _write_all(stream: TextIO, text: str) -> None:
         stream.write(text)
         return
     stream.flush()
-    rest = memoryview(text.encode(stream.encoding, "replace"))  # a console without ✓ shows ? instead
+    rest = memoryview(terminal.encoded(text, stream.encoding))
     while rest:
         rest = rest[raw.write(rest) or 0 :]
     raw.flush()
@@ -124,18 +171,14 @@ def not_locked(report: Report, path: str, policy: Policy | None) -> int:
     """The report on a target that did not pass, and that there is no lock; the exit code is its verdict's."""
     from ln_audit.reports import text as plain_text
 
-    told = plain_text.render(Run((report,), int(report.verdict), policy=policy))
+    run = Run((report,), int(report.verdict), policy=policy)
+    told = plain_text.write(run, quiet=False, verbose=False, width=terminal.width(sys.stdout))
     if path == "-":  # a reader waits for a lock there, and a report is none
         complain(told)
     else:
         emit(told)
     complain(f"ln-audit: {one_line(path)}: not written: only what passes is locked, found {report.verdict.word}\n")
     return int(report.verdict)
-
-
-def on_terminal(stream: TextIO | None) -> bool:
-    """Whether a person is looking."""
-    return stream is not None and stream.isatty()
 
 
 def progress(done: int, total: int) -> None:
@@ -148,23 +191,20 @@ def no_progress(done: int, total: int) -> None:
     """Nobody is looking."""
 
 
-def coloured(text: str) -> str:
-    """The text with its verdicts and marks in colour; the words say the same without."""
-    lines = []
-    for line in text.splitlines(keepends=True):
-        word = next((word for word in _COLOURS if line.lstrip().startswith(word)), None)
-        lines.append(line if word is None else line.replace(word, f"\x1b[{_COLOURS[word]}m{word}\x1b[0m", 1))
-    return "".join(lines)
-
-
 def rejected(arguments: Sequence[str], error: LnAuditError, code: int) -> int:
-    """Say why there is no report: one line on standard error, and the JSON document where JSON was asked for."""
+    """Say why there is no report: a line on standard error, and the document in every format and file that was asked for."""
     hint = f"\n  → {error.hint}" if error.hint else ""
     complain(f"ln-audit: {error.message}{hint}\n")
-    if _asked_for_json(arguments):
-        run = Run((), code, Failure(error.kind, error.message, error.hint))
-        with contextlib.suppress(SourceError):  # nobody reads it; the exit code still says so
-            emit(reports.find("json").render(run))
+    run = Run((), code, Failure(error.kind, error.message, error.hint), command=tuple(arguments))
+    shown, files = _asked_for(arguments)
+    for report_format, path in () if isinstance(error, _UndeliveredError) else files:
+        with contextlib.suppress(
+            UsageError
+        ):  # it may be the very file that could not be written; the exit code still says so
+            write_file(path, report_format.render(run))
+    if shown.NAME != "text":
+        with contextlib.suppress(SourceError):  # nobody reads it
+            _show(shown, run)
     return code
 
 
@@ -172,9 +212,7 @@ def complain(text: str) -> None:
     """Write to standard error; where that is closed too there is nobody to tell."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(
-                text.encode(sys.stderr.encoding or "utf-8", "replace").decode(sys.stderr.encoding or "utf-8")
-            )
+            sys.stderr.write(terminal.encoded(text, sys.stderr.encoding).decode(sys.stderr.encoding or "utf-8"))
             sys.stderr.flush()
 
 
@@ -189,12 +227,18 @@ def bug(arguments: Sequence[str], error: Exception) -> int:
     return rejected(arguments, told, BUG)
 
 
-def _asked_for_json(arguments: Sequence[str]) -> bool:
-    """Whether a call that could not be parsed asked for JSON: the last --format wins, else the environment."""
-    wanted = os.environ.get("LN_AUDIT_FORMAT", "")
+def _asked_for(arguments: Sequence[str]) -> tuple[reports.Output, list[tuple[reports.Output, Path]]]:
+    """What a call that was rejected asked for, as far as it can be told: the last --format wins, else the environment."""
+    words = {"--format": os.environ.get("LN_AUDIT_FORMAT", "").split(), "--output": []}
     for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
-        if word == "--format":
-            wanted = following
-        elif word.startswith("--format="):
-            wanted = word.removeprefix("--format=")
-    return wanted == "json"
+        option, equals, value = word.partition("=")
+        if option in words:
+            words[option].append(value if equals else following)
+    shown = next((output for output in reports.REPORTS if output.NAME in words["--format"][-1:]), reports.find("text"))
+    if next((word for word in arguments if not word.startswith("-")), "") not in _REPORTING:
+        return shown, []
+    files = []
+    for word in words["--output"] or os.environ.get("LN_AUDIT_OUTPUT", "").split():
+        with contextlib.suppress(UsageError):
+            files.append(_pair(word, shown))
+    return shown, files

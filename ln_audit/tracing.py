@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ln_audit.errors import RecordingError
+from ln_audit.errors import RecordingError, UsageError
 from ln_audit.examination import promised
 from ln_audit.trace import trace
 from ln_audit.trace_text import render
@@ -16,11 +16,21 @@ if TYPE_CHECKING:
     from ln_audit.recording import Recording
 
 
-def traced(file: str, target: str | None, demand: Demand) -> str:
-    """The trace of a recording as text. Raises `UsageError` and `AuditError`."""
+_WAY = (
+    "ln-audit record TARGET --random 64 --hidden-states -o run.safetensors makes one, and ln_audit.capture around a run"
+)
+
+
+def traced(file: str | None, target: str | None, demand: Demand) -> str:
+    """The trace of a recording as text. Raises `UsageError` and `AuditError`, for what is no recording with how one is made."""
     from ln_audit.recording import open_recording
 
-    recording = open_recording(file)
+    if file is None:
+        raise UsageError("recording: expected a safetensors file with before and after, found none", hint=_WAY)
+    try:
+        recording = open_recording(file)
+    except RecordingError as error:
+        raise RecordingError(error.message, hint="; ".join(filter(None, (error.hint, _WAY)))) from error
     key = demand.norm if demand.norm in recording.norms else None
     parameters = carried(recording) if target is None else _of_target(target, demand, recording)
     return render(trace(recording, key, parameters)) + "\n"

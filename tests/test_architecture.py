@@ -34,6 +34,7 @@ LAYERS = [
     {"audit"},
     {"trace", "trace_text", "worked_token", "reports", "record"},
     {"tracing", "locking", "call"},
+    {"terminal"},
     {"explain", "catalogue", "output", "options", "library"},
     {"cli"},
     {"__main__"},

@@ -53,7 +53,7 @@ def test_a_family_is_printed_with_its_source_and_every_norm():
 
 def test_a_family_is_found_by_a_model_type_too():
     assert promises("gpt2", {}) == promises("gpt2", {"other": parse(MIXED, "mixed.toml")})
-    with pytest.raises(UsageError, match="family no-such: expected one of "):
+    with pytest.raises(UsageError, match="family 'no-such': expected one of "):
         promises("no-such", {})
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from ln_audit.reports import REPORTS
+from tests.reports.readers import READERS
 from tests.shared import FIXTURES, ROOT
 
 SCRIPT = [str(Path(sys.executable).with_name("ln-audit"))]
@@ -129,6 +131,69 @@ def test_a_rejected_call_is_exit_2_and_still_one_json_document(args):
     assert (made.returncode, document["exit_code"], document["verdict"], document["reports"]) == (2, 2, "error", [])
     assert made.stderr.startswith("ln-audit: ")
     assert "Traceback" not in made.stderr
+
+
+@pytest.mark.parametrize("name", [output.NAME for output in REPORTS if output.NAME != "text"])
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [("sample", 0), ("fixtures/bad/LN101-not-finite", 1), ("--nonsense", 2), ("no/such/x.bin", 3), ("bug", 4)],
+)
+def test_every_output_is_whole_whatever_the_exit_code(name, target, code, tmp_path):
+    command = [
+        sys.executable,
+        "-c",
+        BUG.format(args=["verify", "sample", "--format", name, "--output", f"{name}={tmp_path / 'f'}"]),
+    ]
+    if target != "bug":
+        command = [*SCRIPT, "verify", target, "--format", name, "--output", f"{name}={tmp_path / 'f'}"]
+    made = run(*command, cwd=ROOT)
+    READERS[name](made.stdout)
+    assert (made.returncode, (tmp_path / "f").read_text()) == (code, made.stdout)
+
+
+@pytest.mark.parametrize("name", [output.NAME for output in REPORTS])
+def test_report_takes_every_format(name):
+    made = run(*SCRIPT, "report", "sample", "--format", name)
+    assert (made.returncode, made.stderr) == (0, "")
+    READERS[name](made.stdout)
+
+
+def test_help_and_readme_list_the_formats_of_the_registry():
+    shown = run(*SCRIPT, "verify", "--help", COLUMNS="200").stdout
+    assert f"{', '.join(output.NAME for output in REPORTS)}." in shown
+    formats = "\\|".join(output.NAME for output in REPORTS)
+    assert f"`--format {formats}`" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["explain", "missing-nrom"], "did you mean missing-norm?"),
+        (["verify", "sample", "--require", "LN2011"], "did you mean LN201"),
+        (["verify", "sample", "--family", "gtp2"], "did you mean gpt2"),
+        (["families", "lama"], "did you mean llama"),
+        (["verify", "sample", "--format", "jsn"], "did you mean json?"),
+        (["verify", "sample", "--output", "sarf=x"], "did you mean sarif?"),
+        (["trace"], "ln-audit record TARGET --random 64 --hidden-states -o run.safetensors makes one"),
+    ],
+)
+def test_a_mistyped_name_is_answered_with_what_was_meant(words, hint, tmp_path):
+    made = run(*SCRIPT, *words, cwd=tmp_path)
+    assert (made.returncode, made.stdout) == (2, "")
+    assert f"\n  → {hint}" in made.stderr
+
+
+def test_a_mistyped_path_is_no_fault_of_the_hub(tmp_path):
+    (tmp_path / "models" / "llama").mkdir(parents=True)
+    (tmp_path / "models" / "llama" / "model.safetensors").touch()
+    near = {"./modls/llama": "there is no folder ./modls either", "models/llama/modle.safetensors": "did you mean models/llama/model.safetensors?",
+            "models/lama/": "did you mean models/llama?", "~/nothing": "that folder holds models"}  # fmt: skip
+    for target, hint in near.items():
+        made = run(*SCRIPT, "verify", target, cwd=tmp_path, HOME=str(tmp_path))
+        assert made.returncode == 3
+        assert f"found no such file or folder\n  → {hint}" in made.stdout, target
+    hub = run(*SCRIPT, "verify", "models/lama", "--offline", cwd=tmp_path)
+    assert "\n  → no such path on this machine: did you mean models/llama?; drop --offline" in hub.stdout
 
 
 def test_json_is_asked_for_by_the_environment_too():

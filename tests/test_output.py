@@ -1,11 +1,15 @@
 """Where reports go, in which colour, and what a broken call says."""
 
 import json
+import sys
 
 import pytest
 
-from ln_audit import output
-from ln_audit.errors import UsageError
+from ln_audit import output, reports
+from ln_audit.errors import SourceError, UsageError
+from ln_audit.reports import github, markdown
+from ln_audit.reports.document import Run
+from ln_audit.result import Failure
 from tests.reports.made import FAILED, REPORT
 
 
@@ -24,41 +28,100 @@ def test_the_suffix_of_a_file_names_its_format(tmp_path):
     assert json.loads((tmp_path / "out.json").read_text())["reports"]
 
 
-def test_a_format_that_is_not_written_yet_is_no_name_of_a_file():
-    with pytest.raises(UsageError, match="expected one of text, json, found 'sarif'"):
-        writer(files=["sarif=out"])
+@pytest.mark.parametrize(
+    ("word", "found", "hint"),
+    [
+        ("sariff=out", "'sariff'", "did you mean sarif?"),
+        ("yaml=out", "'yaml'", "a file of that name is written ./yaml=out"),
+        ("GitHub=x.txt", "'GitHub'", "did you mean github?"),
+    ],
+)
+def test_a_format_that_is_none_is_no_name_of_a_file(word, found, hint):
+    with pytest.raises(UsageError) as caught:
+        writer(files=[word])
+    assert caught.value.message == f"--output {word}: expected one of {', '.join(reports.names())}, found {found}"
+    assert caught.value.hint == hint
 
 
 def test_an_unknown_format_is_refused():
-    with pytest.raises(UsageError, match="--format: expected one of text, json, found 'yaml'"):
-        writer("yaml")
+    with pytest.raises(UsageError) as caught:
+        writer("jsno")
+    assert caught.value.message == f"--format: expected one of {', '.join(reports.names())}, found 'jsno'"
+    assert caught.value.hint == "did you mean json?"
 
 
 def test_the_exit_code_is_returned_and_text_can_be_another(capsys):
-    assert writer().write((FAILED,), text=lambda run: f"{len(run.reports)} report\n") == 1
-    assert capsys.readouterr().out == "1 report\n"
-
-
-def test_colour_is_added_to_the_word_and_takes_nothing_away():
-    text = "PASS  x\n    ✗ LN001: y\n  plain\n"
-    assert output.coloured(text) == "\x1b[32mPASS\x1b[0m  x\n    \x1b[31m✗\x1b[0m LN001: y\n  plain\n"
+    assert writer().write((FAILED,), text=lambda run, width: f"{len(run.reports)} report, {width}\n") == 1
+    assert capsys.readouterr().out == "1 report, None\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "environment", "asked"),
     [
-        ([], "", False),
-        (["--format", "json"], "", True),
-        (["--format=json"], "", True),
-        (["--format", "json", "--format", "text"], "", False),
-        ([], "json", True),
-        (["--format", "text"], "json", False),
-        (["--format"], "", False),
+        ([], "", "text"),
+        (["--format", "json"], "", "json"),
+        (["--format=sarif"], "", "sarif"),
+        (["--format", "json", "--format", "text"], "", "text"),
+        ([], "junit", "junit"),
+        (["--format", "text"], "json", "text"),
+        (["--format"], "", "text"),
+        (["--format", "none"], "json", "text"),
     ],
 )
-def test_whether_json_was_asked_for(arguments, environment, asked, monkeypatch, capsys):
+def test_a_rejected_call_is_a_document_in_the_format_it_asked_for(arguments, environment, asked, monkeypatch, capsys):
     monkeypatch.setenv("LN_AUDIT_FORMAT", environment)
-    assert output.rejected(arguments, UsageError("no", hint="do this"), 2) == 2
+    error = UsageError("no", hint="do this")
+    assert output.rejected(arguments, error, 2) == 2
     made = capsys.readouterr()
     assert made.err == "ln-audit: no\n  → do this\n"
-    assert bool(made.out) == asked
+    run = Run((), 2, Failure("usage", "no", "do this"), command=tuple(arguments))
+    assert made.out == ("" if asked == "text" else reports.find(asked).render(run))
+
+
+@pytest.mark.parametrize("name", reports.names())
+def test_a_rejected_call_writes_every_file_that_it_asked_for(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("LN_AUDIT_FORMAT", raising=False)
+    file = tmp_path / "out"
+    file.write_text("PASS, of yesterday")
+    words = ["verify", "x", "--output", f"{name}={file}", "--output=none=x", "--output", str(tmp_path / "no" / "x")]
+    output.rejected(words, UsageError("no"), 2)
+    run = Run((), 2, Failure("usage", "no"), command=tuple(words))
+    assert file.read_text() == reports.find(name).render(run)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    output.rejected(["lock", "x", "--output", str(tmp_path / "ln-audit.lock")], UsageError("no"), 2)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert capsys.readouterr().out == ""
+
+
+def test_files_asked_for_by_the_environment_are_written_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("LN_AUDIT_OUTPUT", f"json={tmp_path / 'a'} {tmp_path / 'b.md'}")
+    output.rejected(["verify"], UsageError("no"), 2)
+    assert json.loads((tmp_path / "a").read_text())["exit_code"] == 2
+    assert (tmp_path / "b.md").read_text().startswith("## ERROR")
+
+
+def test_a_report_that_nobody_could_read_keeps_its_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", None)
+    words = ["verify", "x", "--output", f"json={tmp_path / 'a'}"]
+    with pytest.raises(SourceError) as caught:
+        writer(files=words[3:]).write((REPORT,))
+    assert caught.value.kind == "source"
+    assert output.rejected(words, caught.value, 3) == 3
+    assert json.loads((tmp_path / "a").read_text())["verdict"] == "pass"
+
+
+def test_the_summary_of_a_step_is_appended_as_markdown(tmp_path, monkeypatch, capsys):
+    summary = tmp_path / "summary"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert writer("github").write((FAILED,)) == 1
+    assert summary.read_text() == "before\n" + markdown.render(Run((FAILED,), 1))
+    writer("json").write((FAILED,))
+    writer("text").write((FAILED,))
+    assert summary.read_text().count("## FAIL") == 1
+    capsys.readouterr()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    assert writer("github").write((FAILED,)) == 1
+    made = capsys.readouterr()
+    assert made.out == github.render(Run((FAILED,), 1))
+    assert made.err.startswith("ln-audit: GITHUB_STEP_SUMMARY: expected a file to append to, found: ")

@@ -3,7 +3,7 @@
 import pytest
 
 from ln_audit.errors import FormatError
-from ln_audit.printable import first_line, one_line, without_secrets
+from ln_audit.printable import did_you_mean, first_line, one_line, short, without_secrets
 from ln_audit.result import Rule
 
 
@@ -16,6 +16,7 @@ from ln_audit.result import Rule
         ("\ud800", "\\ud800"),
         ("→ ✓ é", "→ ✓ é"),
         ("\u202e", "\\u202e"),
+        ("x ##[add-mask]y", "x #\\x23[add-mask]y"),
     ],
 )
 def test_one_line(text, shown):
@@ -53,3 +54,17 @@ def test_errors_and_findings_are_one_line_whatever_a_name_holds():
 )
 def test_secrets_of_a_url(spec, shown):
     assert without_secrets(spec) == shown
+
+
+def test_a_hostile_name_is_cut():
+    assert short("a" * 10, 10) == "a" * 10
+    assert short("a\n" + "b" * 10**7, 10) == "a\\nbbbbbb…"
+    assert len(short("x" * 10**7)) == 2_000
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [("SARIFF", "did you mean Sarif?"), ("tex", "did you mean text?"), ("", "see help"), ("x" * 10**6, "see help")],
+)
+def test_what_was_meant(word, told):
+    assert did_you_mean(word, ("text", "Sarif", "json"), "see help") == told

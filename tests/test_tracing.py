@@ -39,3 +39,22 @@ def test_what_a_recording_carries_itself():
 def test_a_target_without_that_norm_is_refused():
     with pytest.raises((UsageError, RecordingError)):
         traced(STACK, "sample", Demand(norm="nonsense"))
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "message"),
+    [
+        (None, UsageError, "recording: expected a safetensors file with before and after, found none"),
+        (str(FIXTURES), RecordingError, "expected a file, found a folder"),
+        (
+            str(FIXTURES / "good" / "gpt2-safetensors" / "model.safetensors"),
+            RecordingError,
+            "expected tensors before and after",
+        ),
+        ("none.safetensors", RecordingError, "none.safetensors: expected a file, found no such file or folder"),
+    ],
+)
+def test_what_is_no_recording_is_answered_with_how_one_is_made(file, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        traced(file, None, Demand())
+    assert "ln-audit record TARGET --random 64 --hidden-states -o run.safetensors makes one" in caught.value.hint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Protocol
 
 from ln_audit.checks import (
@@ -29,6 +30,8 @@ from ln_audit.checks import (
     zero_gain,
 )
 from ln_audit.errors import UsageError
+from ln_audit.formats.shown import shown
+from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +83,19 @@ def find(rule: str) -> Check:
         if rule.lower() in (check.RULE.id.lower(), check.RULE.name):
             return check
     known = ", ".join(f"{check.RULE.id} {check.RULE.name}" for check in CHECKS)
-    raise UsageError(f"rule {rule!r}: expected one of {known}")
+    spellings = [spelling for check in CHECKS for spelling in (check.RULE.name, check.RULE.id)]
+    hint = did_you_mean(rule, spellings, "`ln-audit explain` says what each checks")
+    raise UsageError(f"rule {shown(rule)}: expected one of {known}", hint=hint)
+
+
+def document(check: Check) -> str:
+    """A rule's document: what it does, why it matters, an example, how it is mended."""
+    return inspect.cleandoc(check.__doc__ or "")
+
+
+def summary(check: Check) -> str:
+    """The first sentence of a rule's document."""
+    return document(check).split("\n\n")[0].replace("\n", " ")
 
 
 def run(subject: Subject) -> tuple[Finding, ...]:

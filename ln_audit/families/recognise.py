@@ -15,6 +15,7 @@ from ln_audit.families.names import NORM
 from ln_audit.families.spelling import unwrap
 from ln_audit.families.table import parse
 from ln_audit.formats.shown import shown
+from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -51,13 +52,11 @@ def load(name: str) -> Family:
         by_type = index()["model_types"].get(name.lower()) or index()["architectures"].get(name)
         if by_type is not None:
             return load(by_type)
-        from difflib import get_close_matches
-
         known = [*index()["families"], *index()["model_types"], *index()["architectures"]]
-        near = get_close_matches(name.lower(), known, n=3) or list(index()["families"])[:3]
+        meant = did_you_mean(name, known)
         raise UsageError(
-            f"family {name}: expected one of {len(index()['families'])} families ({', '.join(near)}, …), found {name!r}",
-            hint="`ln-audit families` lists them; a file works too: --family FILE.toml",
+            f"family {shown(name)}: expected one of {len(index()['families'])} families, found none of that name",
+            hint=f"{meant} `ln-audit families` lists them; a file works too: --family FILE.toml".lstrip(),
         )
     return parse((DATA / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 

@@ -8,6 +8,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol, cast
 
 from ln_audit.errors import UsageError
+from ln_audit.formats.shown import shown
+from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
     from ln_audit.reports.document import Run
@@ -45,6 +47,10 @@ class Output:
 REPORTS: tuple[Output, ...] = (
     Output("text", (".txt",)),
     Output("json", (".json",)),
+    Output("markdown", (".md", ".markdown")),
+    Output("junit", (".xml",)),
+    Output("sarif", (".sarif", ".sarif.json")),
+    Output("github", ()),
 )
 
 
@@ -58,10 +64,13 @@ def find(name: str) -> Output:
     for output in REPORTS:
         if name == output.NAME:
             return output
-    raise UsageError(f"--format: expected one of {', '.join(names())}, found {name!r}")
+    raise UsageError(
+        f"--format: expected one of {', '.join(names())}, found {shown(name)}", hint=did_you_mean(name, names())
+    )
 
 
 def of_file(file: str, otherwise: Output) -> Output:
     """The output that a file's suffix names, else another."""
-    suffix = PurePath(file).suffix.lower()
-    return next((output for output in REPORTS if suffix in output.SUFFIXES), otherwise)
+    named = PurePath(file).name.lower()
+    ends = [(len(suffix), output) for output in REPORTS for suffix in output.SUFFIXES if named.endswith(suffix)]
+    return max(ends, key=lambda each: each[0])[1] if ends else otherwise

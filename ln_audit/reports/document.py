@@ -20,12 +20,16 @@ SCHEMA = "ln-audit.report/1"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of the program: the reports of all its targets, or the reason why there are none."""
+    """One call of the program: the reports of all its targets, or the reason why there are none.
+
+    `command` are the words of the call after `ln-audit`, where there was one.
+    """
 
     reports: tuple[Report, ...]
     exit_code: int
     error: Failure | None = None
     policy: Policy | None = None
+    command: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:

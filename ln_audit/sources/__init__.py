@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from ln_audit.errors import SourceError, UsageError
-from ln_audit.sources import http, hub, local, sample
+from ln_audit.sources import http, hub, local, near_names, sample
 from ln_audit.sources.file_names import printable
 from ln_audit.sources.settings import Settings
 
@@ -40,7 +40,9 @@ def open_source(spec: str, settings: Settings) -> Source:
     for module in SOURCES:
         if module.accepts(spec):
             return module.open_source(spec, settings)
+    written = "a model on the Hub is written org/name, org/name@revision (a / in a revision as %2F) or hf://org/name"
+    path = "://" not in spec and ("/" in spec or "." in spec)  # with a file's suffix, or with more than one /
     raise SourceError(
         f"{printable(spec)}: expected a file, a folder or a model's name, found no such file or folder",
-        hint="a model on the Hub is written org/name, org/name@revision (a / in a revision as %2F) or hf://org/name",
+        hint=near_names.hint(spec) if path else written,
     )

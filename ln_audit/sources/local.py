@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit.core import FileUse, Range, SourceKind
 from ln_audit.errors import SourceError, UsageError
+from ln_audit.sources import near_names
 from ln_audit.sources.disk_file import DiskFile, disk_fault
 from ln_audit.sources.file_names import check_inside, printable
 
@@ -46,7 +47,12 @@ def open_source(spec: str, settings: Settings) -> LocalSource:
     root, entry = (path, None) if os.path.isdir(path) else (path.parent, path.name)  # noqa: PTH112 - False if forbidden
     source = LocalSource(spec, root, entry)
     if entry is not None:
-        source.size(entry)  # a missing file, a dangling link or a pipe is said before anything else is tried
+        try:
+            source.size(entry)  # a missing file, a dangling link or a pipe is said before anything else is tried
+        except SourceError as error:
+            if error.hint or os.path.lexists(path):
+                raise
+            raise SourceError(error.message, hint=near_names.hint(spec)) from error
     return source
 
 

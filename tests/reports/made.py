@@ -1,7 +1,11 @@
 """One small report with something in every field, for tests of the outputs."""
 
+from dataclasses import replace
+
 from ln_audit.comparison import Comparison, Worst
 from ln_audit.core import FileUse, Norm, Place, Recognised
+from ln_audit.demand import Policy
+from ln_audit.reports.document import Run
 from ln_audit.result import (
     CheckpointReport,
     Failure,
@@ -53,3 +57,45 @@ BROKEN = Report(
 FAILED = Report(
     SOURCE, findings=tuple(RULE.failed(f"h.{i}", f"h.{i}: expected a, found b", "mend it") for i in range(10))
 )
+
+# Runs of every outcome, for the golden files and for independent readers of each output.
+CLEAN = replace(REPORT, source=replace(SOURCE, spec="models/clean", kind="local", identity="/m/models/clean", revision=None, requests=0),
+                findings=(RULE.passed("ln_f", "gain and bias found"),), not_checked=())  # fmt: skip
+_LOCAL = SourceReport("models/b.gguf", "local", "/m/models/b.gguf", None, (FileUse("b.gguf", 4_096, 4_096),), 0, 4_096)
+UNLIKE = replace(
+    CLEAN,
+    source=_LOCAL,
+    findings=(
+        *(RULE.failed(f"h.{i}.ln_{j}", f"b.gguf: h.{i}.ln_{j}.weight: expected a gain, found no such tensor", "save it again")
+          for i in range(12) for j in (1, 2)),
+        OTHER.failed("ln_f", "b.gguf: ln_f.weight: expected finite values, found 1 NaN, first at [3]"),
+        Rule("LN102", "zero-gain").passed("ln_f", "no gain is zero"),
+    ),
+)  # fmt: skip
+UNDECIDED = replace(
+    CLEAN,
+    source=replace(_LOCAL, spec="models/c", identity="/m/models/c"),
+    findings=(
+        RULE.passed("ln_f", "gain and bias found"),
+        Rule("LN201", "off-reference").skipped("ln_f", "no recorded hidden states: give --recording FILE", required=True),
+        OTHER.skipped("12 norms", "not read"),
+    ),
+)  # fmt: skip
+WAIVED = replace(
+    CLEAN,
+    findings=(
+        RULE.passed("ln_f", "gain and bias found"),
+        OTHER.warned("ln_f", "odd", "waived until 2099-01-01: known", waived_until="2099-01-01", waived_because="known"),
+    ),
+)  # fmt: skip
+POLICY = Policy("ln-audit.toml", "c" * 64)
+RUNS = {
+    "passing": Run((REPORT,), 0, command=("verify", "gpt2", "--recording", "run.safetensors")),
+    "failing": Run((UNLIKE,), 1, policy=POLICY, command=("verify", "models/b.gguf", "--format", "sarif", "--strict")),
+    "incomplete": Run((UNDECIDED,), 3, command=("verify", "models/c", "--require", "LN201")),
+    "unopened": Run((BROKEN,), 3, command=("verify", "x")),
+    "nothing": Run((), 3),
+    "rejected": Run((), 2, Failure("usage", "--eps: expected a number, found 'x'", "see ln-audit verify --help")),
+    "bug": Run((), 4, Failure("bug", "a bug in ln-audit: ZeroDivisionError: division by zero", "please report it")),
+    "several": Run((CLEAN, UNDECIDED, UNLIKE, BROKEN, WAIVED, REPORT), 1, policy=POLICY),
+}

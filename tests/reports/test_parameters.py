@@ -24,9 +24,9 @@ ln_f   layer_norm, 4 wide, epsilon 1e-05 (config.json: layer_norm_epsilon)
   gain: mean 1.5, standard deviation 0.25, minimum 1 (channel 3), maximum 2 (channel 0)
            1 │▄ █▄│ 2
 
-norm      parameters   gain mean       std   bias mean       std
-h.0.ln_1           4     1.50000   0.25000           –         –
-ln_f               8     1.50000   0.25000           –         –
+norm        count     mean    std gain         mean    std bias
+h.0.ln_1        4   1.5000 0.2500 ▄ █▄            –      –
+ln_f            8   1.5000 0.2500 ▄ █▄            –      –
 
 all norms                         12   2 norms
 checkpoint                     1,200   buffers left out, tied tensors once
@@ -35,6 +35,19 @@ share of the norms           1.0000%   one in 100
 PASS, 1 warning  gpt2 = openai-community/gpt2 at 607a30d783df
 """
     )
+
+
+def test_histograms_of_a_row_are_small_and_norms_without_bias_have_no_column_for_it():
+    wide = replace(GAIN, mean=-0.000123, std=1234.5, histogram=tuple(range(24)))
+    rms = NormReport(replace(NORM, name="h.1.ln", role="block", bias=None), (wide,), 4)
+    lines = parameters.render(Run((replace(REPORT, norms=(rms,)),), 0)).splitlines()
+    assert lines[:2] == ["norm      count     mean    std gain", "h.1.ln        4 -1.2e-04 1.2e+03 ▂▅▆▆▇▇▇█"]
+
+
+def test_each_of_several_artifacts_is_named_above_its_table():
+    said = parameters.render(Run((REPORT, BROKEN), 3))
+    assert said.startswith("gpt2\nln_f   layer_norm")
+    assert "\n\nx\ntotals: cannot tell (nothing was read)\n" in said
 
 
 def test_what_cannot_be_told_is_said():

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ln_audit.reports import text
 from ln_audit.reports.document import Run
 from ln_audit.result import Failure
-from tests.reports.made import BROKEN, FAILED, REPORT, RULE
+from tests.reports.made import BROKEN, CLEAN, FAILED, REPORT, RULE
 
 WHOLE = """\
 PASS, 1 warning  gpt2 = openai-community/gpt2 at 607a30d783df
@@ -35,15 +35,75 @@ def test_an_error_comes_with_the_way_out():
     assert text.render(Run((BROKEN,), 3)) == "INCOMPLETE  x = /x\n  x: expected a, found b\n  → do this\n"
 
 
-def test_several_targets_are_counted():
-    said = text.render(Run((REPORT, BROKEN, FAILED), 1))
-    assert said.endswith("\n3 targets: 1 pass, 1 fail, 1 incomplete\n")
+TABLE = """\
+verdict     target                     family  norms  first failure, or why nobody can tell
+FAIL        gpt2                       –           –  LN001 missing-norm (10×): h.{0…9}: expected a, found b
+INCOMPLETE  x                          –           –  x: expected a, found b
+PASS        models/clean               gpt2        1
+
+what was checked where all is well, and what was not: --verbose
+3 targets: 1 pass, 1 fail, 1 incomplete
+"""
 
 
-def test_many_failures_of_one_rule_are_counted_unless_asked_for():
+def test_several_targets_end_in_a_table_with_the_worst_first():
+    said = text.render(Run((CLEAN, BROKEN, FAILED), 1))
+    assert said.endswith(
+        "\n\n"
+        + TABLE.replace(" " * 13 + "–", "–")
+        .replace(" " * 13 + "family", "family")
+        .replace("clean             ", "clean")
+    )
+    assert [line.partition(" ")[0] for line in said.split("\n\n")] == ["INCOMPLETE", "FAIL", "verdict", "what"]
+
+
+def test_on_a_terminal_that_is_too_narrow_each_failure_has_its_own_line():
+    long = replace(BROKEN, source=replace(BROKEN.source, spec="models/" + "x" * 60 + "/tail"))
+    more = replace(FAILED, findings=(RULE.failed("a", "b" * 100),))
+    said = text.write(Run((long, more), 1), quiet=False, verbose=False, width=80)
+    assert (
+        said.partition("verdict")[2]
+        == f"""\
+     target                            family  norms
+    first failure, or why nobody can tell
+FAIL        gpt2                              –           –
+    LN001 missing-norm: {"b" * 55}…
+INCOMPLETE  …{"x" * 26}/tail  –           –
+    x: expected a, found b
+
+2 targets: 1 fail, 1 incomplete
+"""
+    )
+
+
+def test_several_targets_with_verbose_or_quiet():
+    run = Run((CLEAN, BROKEN), 3)
+    assert "\nPASS  models/clean" in "\n" + text.write(run, quiet=False, verbose=True)
+    assert text.write(run, quiet=True, verbose=False) == (
+        "PASS  models/clean = /m/models/clean\n\nINCOMPLETE  x = /x\n  x: expected a, found b\n  → do this\n\n2 targets: 1 pass, 1 incomplete\n"
+    )
+
+
+def test_failures_that_say_the_same_are_one_line_unless_each_is_asked_for():
     short, whole = text.render(Run((FAILED,), 1)), text.write(Run((FAILED,), 1), quiet=False, verbose=True)
-    assert "    ✗ LN001 missing-norm: and 2 more\n" in short
-    assert (short.count("expected a"), whole.count("expected a")) == (8, 10)
+    assert "    ✗ LN001 missing-norm (10×): h.{0…9}: expected a, found b\n      mend it\n" in short
+    assert (short.count("expected a"), whole.count("expected a")) == (1, 10)
+
+
+def test_many_failures_that_each_say_something_else_are_counted_unless_asked_for():
+    other = replace(FAILED, findings=tuple(RULE.failed(c, f"{c}: odd") for c in "abcdefghij"))
+    short, whole = text.render(Run((other,), 1)), text.write(Run((other,), 1), quiet=False, verbose=True)
+    assert "    ✗ LN001 missing-norm: and 2 more, see --verbose\n" in short
+    assert (short.count(": odd"), whole.count(": odd")) == (8, 10)
+
+
+def test_skips_and_notes_are_counted_unless_asked_for():
+    skips = tuple(RULE.skipped(f"h.{i}", "not read") for i in range(5))
+    report = replace(REPORT, findings=skips, not_checked=tuple(f"file {i}" for i in range(40)))
+    short, whole = text.render(Run((report,), 3)), text.write(Run((report,), 3), quiet=False, verbose=True)
+    assert "    – LN001 missing-norm: and 2 more, see --verbose\n" in short
+    assert "    – and 8 more, see --verbose\n" in short
+    assert "more" not in whole
 
 
 def test_quiet_is_the_verdict_and_what_failed():

@@ -36,12 +36,23 @@ def test_an_existing_path_wins_over_a_hub_name_and_the_scheme_forces_the_hub(tmp
     assert open_source("hf://org/name", Settings()).kind == "hub"
 
 
-@pytest.mark.parametrize("word", ["model.safetensors", "runs/7/model.bin", "a/b/c", "ftp://host/file", "a b"])
-def test_a_word_that_is_nothing_known_says_no_such_file(word):
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("mdel.safetensors", "did you mean model.safetensors?"),
+        ("runs/7/model.bin", "there is no folder runs/7 either"),
+        ("a/b/c", "there is no folder a/b either"),
+        ("ftp://host/file", "a model on the Hub is written org/name"),
+        ("a b", "a model on the Hub is written org/name"),
+    ],
+)
+def test_a_word_that_is_nothing_known_says_no_such_file(word, hint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.safetensors").touch()
     with pytest.raises(SourceError) as error:
         open_source(word, Settings())
     assert error.value.message == (f"{word}: expected a file, a folder or a model's name, found no such file or folder")
-    assert error.value.hint.startswith("a model on the Hub is written org/name")
+    assert error.value.hint.startswith(hint)
 
 
 @pytest.mark.parametrize("word", ["", "  "])

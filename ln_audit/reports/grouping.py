@@ -1,0 +1,115 @@
+"""Findings that say the same of many norms, said once: `h.{0…11}.ln_1: expected a gain, found no such tensor`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ln_audit.result import Finding
+
+# A number that stands alone is a measured one (`found 0.25`); digits inside a name (`h.3.ln_1`) are an index.
+_NUMBER = re.compile(r"(?P<alone>(?<![\w.])-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?!\w|\.\w))|[0-9]+")
+_BETWEEN = "\0"  # no finding has one: their text is one printable line
+_MOST_RUNS = 8
+_MOST_DIGITS = 9  # of an index; what is longer is no layer's number
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings of one rule whose words are the same, and what they say together. `count` 1: as it stands."""
+
+    first: Finding
+    count: int
+    subject: str
+    message: str
+    reason: str
+
+
+def grouped(findings: Iterable[Finding]) -> list[Group]:
+    """The findings in groups, in the order of each one's first.
+
+    A group's names are exact: its members differ in one index, and `{…}` lists all that it takes. Measured numbers that
+    differ are given as the smallest and the largest.
+    """
+    alike: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        key = (finding.rule, finding.status, finding.required, _NUMBER.sub("0", _text(finding)))
+        alike.setdefault(key, []).append(finding)
+    return [group for same in alike.values() for group in _parts(same)]
+
+
+def _text(finding: Finding) -> str:
+    return _BETWEEN.join((finding.subject, finding.message, finding.reason))
+
+
+def _parts(same: Sequence[Finding]) -> Iterator[Group]:
+    """Findings of the same words, apart by every index but the one that takes the most values."""
+    texts = [_text(finding) for finding in same]
+    columns = [*zip(*(_numbers(text) for text in texts), strict=True)]
+    indexes = {column for column, is_index in zip(columns, _index(texts[0]), strict=True) if is_index}
+    varying = sorted(
+        (column for column in indexes if len(set(column)) > 1), key=lambda column: (-len(set(column)), column)
+    )
+    apart: dict[tuple[str, ...], list[int]] = {}
+    for at in range(len(same)):
+        apart.setdefault(tuple(column[at] for column in varying[1:]), []).append(at)
+    for members in apart.values():
+        if not varying or len(members) == 1:  # the same norm more than once: each says something of its own
+            yield from (_alone(same[at]) for at in members)
+        else:
+            yield _together([same[at] for at in members], [texts[at] for at in members])
+
+
+def _numbers(text: str) -> list[str]:
+    return [match[0] for match in _NUMBER.finditer(text)]
+
+
+def _index(text: str) -> list[bool]:
+    """Of each number whether it is part of a name: all of the subject, and those inside words."""
+    subject = text.index(_BETWEEN)
+    return [match.start() < subject or match["alone"] is None for match in _NUMBER.finditer(text)]
+
+
+def _alone(finding: Finding) -> Group:
+    return Group(finding, 1, finding.subject, finding.message, finding.reason)
+
+
+def _together(members: Sequence[Finding], texts: Sequence[str]) -> Group:
+    columns = [*zip(*(_numbers(text) for text in texts), strict=True)]
+    flags = _index(texts[0])
+    names = {column for column, is_index in zip(columns, flags, strict=True) if is_index}
+    told = iter(_all_of(column) if column in names else _extremes(column) for column in columns)
+    subject, message, reason = _NUMBER.sub(lambda _: next(told), texts[0]).split(_BETWEEN)
+    return Group(members[0], len(members), subject, message, reason)
+
+
+def _all_of(values: Sequence[str]) -> str:
+    """{0…11}, {0…4, 6…11}, {1, 3}: every value of an index."""
+    distinct = [*dict.fromkeys(values)]
+    if len(distinct) == 1:
+        return distinct[0]
+    if any(len(value) > _MOST_DIGITS or not value.isdecimal() or str(int(value)) != value for value in distinct):
+        return f"{{{', '.join(distinct[:_MOST_RUNS])}{', …' * (len(distinct) > _MOST_RUNS)}}}"
+    numbers = sorted(map(int, distinct))
+    starts = [numbers[0], *(after for before, after in pairwise(numbers) if after != before + 1)]
+    ends = [*(before for before, after in pairwise(numbers) if after != before + 1), numbers[-1]]
+    runs = [_run(start, end) for start, end in zip(starts, ends, strict=True)]
+    shown = runs if len(runs) <= _MOST_RUNS else [*runs[: _MOST_RUNS - 2], "…", runs[-1]]
+    return f"{{{', '.join(shown)}}}"
+
+
+def _run(start: int, end: int) -> str:
+    return str(start) if start == end else f"{start}, {end}" if end == start + 1 else f"{start}…{end}"
+
+
+def _extremes(values: Sequence[str]) -> str:
+    """{0.25…0.5}: the smallest and the largest of measured numbers."""
+    if len(set(values)) == 1:
+        return values[0]
+    ordered = sorted(values, key=lambda value: float(value.replace(",", "")))
+    return f"{{{ordered[0]}…{ordered[-1]}}}"
