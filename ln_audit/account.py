@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ln_audit.families import recognise
 from ln_audit.families.parameters import count
@@ -17,8 +17,11 @@ from ln_audit.report import CheckpointReport, NormReport, Parameters, SourceRepo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Checkpoint, Norm, Source
+    from ln_audit.pictures import Channels
 
 _BINS = 24  # of the small histogram: what fits beside a name in a terminal
 
@@ -59,6 +62,7 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
     stored, values = subject.values.get(name), subject.arrays.get(name)
     if stored is None or values is None:
         return bare
+    drawn = _drawn(values) if subject.demand.pictures else None
     import numpy as np
 
     from ln_audit.formats.dtypes import array
@@ -69,7 +73,7 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
     value_digest = value_sha256(array(stored), offset) if stored.exact else None
     finite = values[np.isfinite(values)]
     if finite.size == 0 or finite.size < values.size:
-        return TensorReport(name, bare.role, info.shape, info.dtype, digest, value_digest)
+        return TensorReport(name, bare.role, info.shape, info.dtype, digest, value_digest, channels=drawn)
     with np.errstate(over="ignore"):
         spread = finite.max() - finite.min()
     histogram = tuple(int(n) for n in np.histogram(finite, bins=_BINS)[0]) if 0 < spread < np.inf else ()
@@ -87,7 +91,15 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
         argmin=int(finite.argmin()),
         argmax=int(finite.argmax()),
         histogram=histogram,
+        channels=drawn,
     )
+
+
+def _drawn(values: np.ndarray[Any, Any]) -> Channels | None:
+    """What a picture of a tensor shows; of one without elements there is none."""
+    from ln_audit.numerics.channels import channels
+
+    return channels(values) if values.size else None
 
 
 def parameters(subject: Subject, norms: tuple[NormReport, ...]) -> Parameters:

@@ -234,6 +234,7 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
         output_dtype_source="given by the caller" if demand.output_dtype else "stated by the recording",
         before_rounded=rounded,
         packaged=pair.given.packaged,
+        pictures=demand.pictures,
         others=lambda: others(subject, norm),
         states=lambda: states(pair.recording, pair.key),
     )
