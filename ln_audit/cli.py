@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -102,6 +103,7 @@ def verify(
         record, Recipe(text, dtype=dtype, device=device, norms=(norm,) if norm else ()), random, targets
     )
     writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color)
+    demand = replace(demand, pictures=writer.pictures)
     from ln_audit.audit import audit, audit_recording
 
     if recipe is not None:
@@ -138,7 +140,8 @@ def report(
     from ln_audit.audit import audit
     from ln_audit.reports import parameters
 
-    raise typer.Exit(writer.write(audit(target, demand), demand.policy, text=parameters.render))
+    reports = audit(target, replace(demand, pictures=writer.pictures))
+    raise typer.Exit(writer.write(reports, demand.policy, text=parameters.render))
 
 
 @app.command(cls=Plain)
@@ -202,15 +205,19 @@ def trace(
     family: opt.Family = None,
     revision: opt.Revision = None,
     offline: opt.Offline = False,
+    format_: opt.TraceFormat = "text",
+    output_: opt.TraceOutput = None,
 ) -> None:
     """How does the residual stream grow, and what does the final norm do to it?"""
     from ln_audit.policy import read
-    from ln_audit.tracing import traced
+    from ln_audit.tracing import FORMATS, told, traced
 
     demand = Demand(
         norm=norm, config=config, family=family, revision=revision, offline=offline, values="final", policy=read(".")
     )
-    output.emit(traced(recording, target, demand))
+    writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=True).only(FORMATS)
+    found = traced(recording, target, demand)
+    writer.tell(lambda form: told(found, form))
 
 
 @app.command(cls=Plain)

@@ -92,7 +92,7 @@ Offline = Annotated[
 Full = Annotated[
     bool, _option("--full", "Download whole files and check the SHA-256 that the Hub publishes.", None, _GATE)
 ]
-Format = Annotated[str, _option("--format", "text or json.", "FORMAT", _OUT, "LN_AUDIT_FORMAT")]
+Format = Annotated[str, _option("--format", "text, json or html.", "FORMAT", _OUT, "LN_AUDIT_FORMAT")]
 Output = Annotated[
     Optional[list[str]],
     _option(
@@ -102,6 +102,11 @@ Output = Annotated[
         _OUT,
         "LN_AUDIT_OUTPUT",
     ),
+]
+TraceFormat = Annotated[str, _option("--format", "text or html.", "FORMAT", _OUT)]
+TraceOutput = Annotated[
+    Optional[list[str]],
+    _option("--output", "Write to FILE too, or in another format to FILE; may be repeated.", "FORMAT=FILE", _OUT),
 ]
 Quiet = Annotated[bool, _option("--quiet", "Only the verdict and what failed.", None, _OUT)]
 Verbose = Annotated[bool, _option("--verbose", "Every finding on a line of its own.", None, _OUT)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ln_audit.demand import Policy
 
 BUG = 4
-_ANNOUNCED = ("markdown", "junit", "sarif", "github", "html", "xml", "yaml")  # formats that this version does not write
+_ANNOUNCED = ("markdown", "junit", "sarif", "github", "xml", "yaml")  # formats that this version does not write
 _COLOURS = {"PASS": "32", "FAIL": "31", "INCOMPLETE": "33", "ERROR": "31", "✗": "31", "!": "33", "✓": "32", "–": "2"}
 
 
@@ -48,7 +48,27 @@ class Writer:
             else:
                 pairs.append((reports.of_file(word, found), Path(word)))
         colour = on_terminal(sys.stdout) and not no_color and not os.environ.get("NO_COLOR")
+        for each in (found, *(output for output, _ in pairs)):
+            each.check()
         return cls(found, tuple(pairs), quiet, verbose, colour)
+
+    @property
+    def pictures(self) -> bool:
+        """Whether anything that is written shows pictures."""
+        return any(each.pictures for each in (self.shown, *(output for output, _ in self.files)))
+
+    def only(self, formats: Sequence[str]) -> Writer:
+        """The writer, of what is no report and is not written in every format. Raises `UsageError` for another one."""
+        for each in (self.shown, *(output for output, _ in self.files)):
+            if each.NAME not in formats:
+                raise UsageError(f"--format: expected one of {', '.join(formats)}, found {each.NAME!r}")
+        return self
+
+    def tell(self, told: Callable[[str], str]) -> None:
+        """Write what is no report, as `told` has it in the format of that name. Raises what `write` raises."""
+        for report_format, path in self.files:
+            write_file(path, told(report_format.NAME))
+        emit(told(self.shown.NAME))
 
     def write(
         self, found: Sequence[Report], policy: Policy | None = None, text: Callable[[Run], str] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -26,11 +27,14 @@ class ReportFormat(Protocol):
 class Output:
     """An output's line in the registry; its module, of the same name, is imported when it is asked for, and no sooner.
 
-    A file with one of `SUFFIXES` is written in it where no format is named.
+    A file with one of `SUFFIXES` is written in it where no format is named. `needs`: packages of the extra of its name.
+    `pictures`: it shows what an audit keeps only where that is asked for.
     """
 
     NAME: str
     SUFFIXES: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    pictures: bool = False
 
     @property
     def module(self) -> ReportFormat:
@@ -41,10 +45,18 @@ class Output:
         """The whole output, ending with a newline."""
         return self.module.render(run)
 
+    def check(self) -> None:
+        """Raises `UsageError`, before any work is done, where a package that it needs is not installed."""
+        for package in self.needs:
+            if find_spec(package) is None:
+                told = f"--format {self.NAME}: expected the {package} package, found it not installed"
+                raise UsageError(told, hint=f'pip install "ln-audit[{self.NAME}]"')
+
 
 REPORTS: tuple[Output, ...] = (
     Output("text", (".txt",)),
     Output("json", (".json",)),
+    Output("html", (".html", ".htm"), needs=("matplotlib", "jinja2"), pictures=True),
 )
 
 

@@ -1,0 +1,80 @@
+"""How a norm's values change through the depth of a model: mean, deviation and extremes, layer by layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ln_audit.reports.pictures.canvas import BLUE, GREY, plain_ticks, svg
+from ln_audit.reports.pictures.picture import Picture, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.figure import Figure
+
+    from ln_audit.report import NormReport
+
+_MOST = 16  # pictures; a model has two kinds of norms in a layer, some have six
+_DRAWABLE = 1e100
+_LAYERS = 512  # rows of the table
+
+
+class Layer(NamedTuple):
+    """One layer's tensor in numbers."""
+
+    number: int
+    mean: float
+    std: float
+    low: float
+    high: float
+
+
+def depth_profiles(norms: Sequence[NormReport]) -> tuple[Picture, ...]:
+    """One picture for the gains, and one for the biases, of every kind of norm that stands in two layers or more."""
+    kinds = dict.fromkeys(entry.norm.pattern for entry in norms if entry.norm.pattern and entry.norm.layer is not None)
+    found = (_profile(norms, kind, role) for kind in kinds for role in ("gain", "bias"))
+    return tuple(each for each, _ in zip((each for each in found if each is not None), range(_MOST), strict=False))
+
+
+def _profile(norms: Sequence[NormReport], kind: str, role: Literal["gain", "bias"] | str) -> Picture | None:
+    layers = sorted(_layers(norms, kind, role))
+    if len(layers) < 2 or max(max(abs(each.low), abs(each.high)) for each in layers) > _DRAWABLE:
+        return None
+
+    def draw(page: Figure) -> None:
+        axes = page.add_axes((0.13, 0.2, 0.84, 0.74))
+        at = [each.number for each in layers]
+        axes.fill_between(
+            at, [each.mean - each.std for each in layers], [each.mean + each.std for each in layers],
+            color=BLUE, alpha=0.3, linewidth=0,
+        )  # fmt: skip
+        for ends in ([each.low for each in layers], [each.high for each in layers]):
+            axes.plot(at, ends, color=GREY, linewidth=1, linestyle=(0, (4, 2)))
+        axes.plot(at, [each.mean for each in layers], color=BLUE, linewidth=1.6, marker="o", markersize=2.5)
+        axes.set_xlabel("layer")
+        plain_ticks(axes, x=8, whole=True)
+
+    text = _words(kind, role, layers)
+    rows = tuple((f"{each.number}", *(figure(value) for value in each[1:])) for each in layers[:_LAYERS])
+    columns = ("layer", "mean", "standard deviation", "minimum", "maximum")
+    return Picture(svg(draw, (4.3, 2.0), text), f"{role}, {kind}", text, "", columns, rows)
+
+
+def _layers(norms: Sequence[NormReport], kind: str, role: str) -> Iterator[Layer]:
+    for entry in norms:
+        if entry.norm.pattern != kind or entry.norm.layer is None:
+            continue
+        for each in entry.tensors:
+            if each.role == role and None not in (each.mean, each.std, each.min, each.max):
+                values = [float(value) for value in (each.mean, each.std, each.min, each.max) if value is not None]
+                yield Layer(entry.norm.layer, *values)
+
+
+def _words(kind: str, role: str, layers: Sequence[Layer]) -> str:
+    first, last = layers[0], layers[-1]
+    low, high = min(layers, key=lambda each: each.low), max(layers, key=lambda each: each.high)
+    return (
+        f"{role} of {kind} in {len(layers)} layers: mean {figure(first.mean)} in layer {first.number}, {figure(last.mean)} in"
+        f" layer {last.number}; least value {figure(low.low)} in layer {low.number}, largest {figure(high.high)} in layer"
+        f" {high.number}."
+    )
