@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from ln_audit.numerics.judge import Hypothesis, Setting
 
 MOST_ROWS, MOST_COLUMNS = 128, 256  # cells of the map
-EDGES = tuple(2.0 ** (half / 2) for half in range(-20, 49))  # half octaves from 1/1024 to 16 million; 1 is the tolerance
+EDGES = tuple(
+    2.0 ** (half / 2) for half in range(-20, 49)
+)  # half octaves from 1/1024 to 16 million; 1 is the tolerance
 
 
 def shares(rows: Rows, hypothesis: Hypothesis, setting: Setting) -> Shares:

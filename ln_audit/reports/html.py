@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ln_audit.printable import one_line
 from ln_audit.reports.page import page
 from ln_audit.reports.wording import count, facts, size
 from ln_audit.resolving_power.summary import lines
@@ -85,7 +86,9 @@ def render(run: Run) -> str:
     room = max(2, _TENSORS // max(1, len(run.reports)))
     sections = [_section(at, report, room) for at, report in enumerate(run.reports, 1)]
     worst = sorted(sections, key=lambda each: _ORDER.index(each.report.verdict.word))
-    return page("report.html", run=run, sections=sections, worst=worst, count=count, facts=facts, size=size, share=share)
+    return page(
+        "report.html", run=run, sections=sections, worst=worst, count=count, facts=facts, size=size, share=share
+    )
 
 
 def share(ratio: float) -> str:
@@ -130,12 +133,19 @@ def _drawn(report: Report, most: int) -> Iterator[Drawn]:
     """The norms that are drawn, at most `most` tensors: the final ones, those that failed or are odd, then all in order."""
     from ln_audit.reports.pictures.channel_values import channel_values
 
-    told = {finding.subject.partition(" against ")[0] for finding in report.findings if finding.status in ("fail", "warn")}
-    order = sorted(report.norms, key=lambda each: (each.norm.role != "final", each.norm.name not in told))
-    for entry in order:
+    odd = {
+        finding.subject.partition(" against ")[0] for finding in report.findings if finding.status in ("fail", "warn")
+    }
+    told = {
+        at
+        for at, each in enumerate(report.norms)
+        if odd & {one_line(name) for name in (each.norm.name, *each.norm.tensors)}
+    }
+    order = sorted(enumerate(report.norms), key=lambda each: (each[1].norm.role != "final", each[0] not in told))
+    for at, entry in order:
         if most <= 0:
             return
         pictures = tuple(each for each in map(channel_values, entry.tensors[:most]) if each is not None)
         most -= len(pictures)
         if pictures:
-            yield Drawn(entry, pictures, entry.norm.name in told)
+            yield Drawn(entry, pictures, at in told)

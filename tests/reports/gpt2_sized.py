@@ -10,8 +10,8 @@ from ln_audit.core import FileUse, Norm, Recognised
 from ln_audit.numerics.channels import channels
 from ln_audit.numerics.compare import compare
 from ln_audit.numerics.parameters import NormParameters
-from ln_audit.resolving_power.resolve import resolve
 from ln_audit.report import CheckpointReport, NormReport, Parameters, Report, Rule, SourceReport, TensorReport
+from ln_audit.resolving_power.resolve import resolve
 
 WIDTH, LAYERS, POSITIONS = 768, 12, 512
 
@@ -71,16 +71,24 @@ def comparison() -> Comparison:
     y = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(1e-5)) * gain + bias
     held = NormParameters("layer_norm", gain, bias, 1e-5)
     rows = Rows(x, y)
-    return resolve(compare(rows, held, norm="ln_f", recording="run.safetensors", provenance="given", pictures=True), rows, held)
+    return resolve(
+        compare(rows, held, norm="ln_f", recording="run.safetensors", provenance="given", pictures=True), rows, held
+    )
 
 
 def report() -> Report:
     """The whole of it, with findings as an audit makes them."""
     norms = [norm(f"h.{layer}.ln_{kind}", layer)[1] for layer in range(LAYERS) for kind in (1, 2)]
     norms.append(norm("ln_f", None)[1])
-    missing, finite, offset = Rule("LN001", "missing-norm"), Rule("LN101", "not-finite"), Rule("LN106", "unusual-offset")
+    missing, finite, offset = (
+        Rule("LN001", "missing-norm"),
+        Rule("LN101", "not-finite"),
+        Rule("LN106", "unusual-offset"),
+    )
     findings = [rule.passed(each.norm.name, "as it must be") for rule in (missing, finite) for each in norms]
-    findings.append(offset.warned("h.3.ln_1", "h.3.ln_1.weight: expected gains around 1, found mean 0.47", "look at it"))
+    findings.append(
+        offset.warned("h.3.ln_1", "h.3.ln_1.weight: expected gains around 1, found mean 0.47", "look at it")
+    )
     return Report(
         SourceReport("gpt2", "hub", "openai-community/gpt2", "607a30d783dfa663", (FileUse("model.safetensors", 548_105_171, 22_533),), 6, 22_533),
         CheckpointReport("safetensors", 160, {"F32": 160}),

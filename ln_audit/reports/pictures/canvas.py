@@ -36,6 +36,7 @@ _STYLE = {
     "font.size": POINTS,
     "text.color": INK,
     "text.usetex": False,
+    "text.parse_math": False,  # a $ is a $
     "axes.labelcolor": INK,
     "axes.edgecolor": GREY,
     "axes.linewidth": 0.6,
@@ -71,14 +72,14 @@ def svg(draw: Callable[[Figure], None], size: tuple[float, float], text: str) ->
     return slim(written.getvalue(), COLOURS, text)
 
 
-def plain_ticks(axes: Axes, *, x: int | None = 5, y: int | None = 4, whole: bool = False) -> None:
-    """At most `x` and `y` round ticks, written without mathematics; `whole`: those of x are counts or numbers of things."""
+def plain_ticks(axes: Axes, *, x: int | None = 5, y: int | None = 4, whole: str = "") -> None:
+    """At most `x` and `y` round ticks, written without mathematics; `whole`: of which axes (x, y, xy) the ticks number things."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     written = FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−"))
     if x is not None:
-        axes.xaxis.set_major_locator(MaxNLocator(x, integer=whole))
+        axes.xaxis.set_major_locator(MaxNLocator(x, integer="x" in whole))
         axes.xaxis.set_major_formatter(written)
     if y is not None:
-        axes.yaxis.set_major_locator(MaxNLocator(y))
+        axes.yaxis.set_major_locator(MaxNLocator(y, integer="y" in whole))
         axes.yaxis.set_major_formatter(written)

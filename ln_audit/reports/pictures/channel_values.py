@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import log2, nan
 from typing import TYPE_CHECKING
 
 from ln_audit.reports.pictures.canvas import BLUE, GREEN, GREY, VERMILION, plain_ticks, svg
 from ln_audit.reports.pictures.picture import Picture, figure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -54,7 +54,7 @@ def _envelope(axes: Axes, channels: Channels) -> None:
     axes.fill_between(at, lows, highs, color=BLUE, linewidth=0.8)
     axes.set_xlim(-0.5 - 0.01 * channels.count, channels.count * 1.01 - 0.5)
     axes.set_xlabel("channel")
-    plain_ticks(axes, y=None, whole=True)
+    plain_ticks(axes, y=None, whole="x")
     bottom, top = axes.get_ylim()
     if bottom < 0 < top:
         axes.axhline(0.0, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
@@ -69,9 +69,9 @@ def _columns(channels: Channels) -> tuple[list[float], list[float], int]:
     return lows, highs, joined * channels.per_bin
 
 
-def _extreme(values: Sequence[float | None], of: type[min] | type[max]) -> float:  # type: ignore[valid-type]
+def _extreme(values: Sequence[float | None], of: Callable[[Sequence[float]], float]) -> float:
     known = [value for value in values if value is not None]
-    return float(of(known)) if known else float("nan")
+    return of(known) if known else nan
 
 
 def _named(axes: Axes, channels: Channels) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from math import fsum, sqrt
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.reports.pictures.canvas import BLUE, GREY, plain_ticks, svg
 from ln_audit.reports.pictures.picture import Picture, figure
@@ -36,8 +37,8 @@ def depth_profiles(norms: Sequence[NormReport]) -> tuple[Picture, ...]:
     return tuple(each for each, _ in zip((each for each in found if each is not None), range(_MOST), strict=False))
 
 
-def _profile(norms: Sequence[NormReport], kind: str, role: Literal["gain", "bias"] | str) -> Picture | None:
-    layers = sorted(_layers(norms, kind, role))
+def _profile(norms: Sequence[NormReport], kind: str, role: str) -> Picture | None:
+    layers = _joined(_layers(norms, kind, role))
     if len(layers) < 2 or max(max(abs(each.low), abs(each.high)) for each in layers) > _DRAWABLE:
         return None
 
@@ -52,7 +53,7 @@ def _profile(norms: Sequence[NormReport], kind: str, role: Literal["gain", "bias
             axes.plot(at, ends, color=GREY, linewidth=1, linestyle=(0, (4, 2)))
         axes.plot(at, [each.mean for each in layers], color=BLUE, linewidth=1.6, marker="o", markersize=2.5)
         axes.set_xlabel("layer")
-        plain_ticks(axes, x=8, whole=True)
+        plain_ticks(axes, x=8, whole="x")
 
     text = _words(kind, role, layers)
     rows = tuple((f"{each.number}", *(figure(value) for value in each[1:])) for each in layers[:_LAYERS])
@@ -68,6 +69,23 @@ def _layers(norms: Sequence[NormReport], kind: str, role: str) -> Iterator[Layer
             if each.role == role and None not in (each.mean, each.std, each.min, each.max):
                 values = [float(value) for value in (each.mean, each.std, each.min, each.max) if value is not None]
                 yield Layer(entry.norm.layer, *values)
+
+
+def _joined(layers: Iterator[Layer]) -> list[Layer]:
+    """One of each layer, in order; where several norms of a kind stand in one (a head's, an expert's), over all of them."""
+    by_number: dict[int, list[Layer]] = {}
+    for each in layers:
+        by_number.setdefault(each.number, []).append(each)
+    return [_over(number, of_layer) for number, of_layer in sorted(by_number.items())]
+
+
+def _over(number: int, layers: Sequence[Layer]) -> Layer:
+    """Mean and deviation of all values together, each norm being as wide as the others."""
+    if len(layers) == 1:
+        return layers[0]
+    mean = fsum(each.mean for each in layers) / len(layers)
+    square = fsum(each.std**2 + (each.mean - mean) ** 2 for each in layers) / len(layers)
+    return Layer(number, mean, sqrt(square), min(each.low for each in layers), max(each.high for each in layers))
 
 
 def _words(kind: str, role: str, layers: Sequence[Layer]) -> str:

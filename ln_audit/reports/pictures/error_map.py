@@ -38,8 +38,7 @@ def error_map(comparison: Comparison) -> Picture | None:
         axes.grid(visible=False)
         axes.set_xlabel("channel")
         axes.set_ylabel("position")
-        plain_ticks(axes, whole=True)
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        plain_ticks(axes, whole="xy")
         _scale(scale, shares)
 
     text = words(comparison, shares)
@@ -49,7 +48,9 @@ def error_map(comparison: Comparison) -> Picture | None:
 
 def _legend(shares: Shares) -> str:
     tall, wide = shares.rows_per_cell, shares.channels_per_cell
-    cell = "One cell for each element." if tall == wide == 1 else f"The largest of each cell of {tall} × {wide} elements."
+    cell = (
+        "One cell for each element." if tall == wide == 1 else f"The largest of each cell of {tall} × {wide} elements."
+    )
     over = ", red beyond it" if shares.largest > 1 else ""
     marked = ", purple outside its rounding cell or no number" if shares.marked else ""
     return f"{cell} Yellow is close to the tolerance{over}{marked}."
@@ -70,9 +71,7 @@ def _array(shares: Shares) -> np.ndarray[Any, Any]:
         return np.asarray(np.log2(cells))
 
 
-def _painted(
-    values: np.ndarray[Any, Any], top: float, marked: Sequence[tuple[int, int]] = ()
-) -> np.ndarray[Any, Any]:
+def _painted(values: np.ndarray[Any, Any], top: float, marked: Sequence[tuple[int, int]] = ()) -> np.ndarray[Any, Any]:
     """Colours of log2 shares: cividis up to the tolerance, reds beyond, to `top`; `marked` cells that are not beyond it are
     purple, and those where nothing was judged clear.
     """
@@ -100,14 +99,24 @@ def _scale(axes: Axes, shares: Shares) -> None:
     axes.grid(visible=False)
     axes.set_xticks([])
     axes.yaxis.tick_right()
-    ticks = [(-10, "≤ 1/1024"), (-8, "1/256"), (-6, "1/64"), (-4, "1/16"), (-2, "1/4"), (0, "1")]
-    if top > 0:
-        ticks = [(-10, "≤ 0.001"), (0, "1")]
-        ticks += [(float(log2(10**power)), f"{10**power:g}") for power in range(1, 16) if log2(10**power) <= top]
-        while len(ticks) > 7:
-            ticks = [*ticks[:2], *ticks[3::2]]
-    axes.set_yticks([at for at, _ in ticks], [name for _, name in ticks])
+    ticks = _ticks(top)
+    axes.set_yticks(list(ticks), list(ticks.values()))
     axes.axhline(0.0, color=INK, linewidth=1.2)
+
+
+def _ticks(top: float) -> dict[float, str]:
+    """Where the scale is labelled, in octaves of the tolerance: at its ends and at 1, and between as far as there is room."""
+    ends = {0.0: "1", float(_LEAST): f"≤ 1/{2**-_LEAST}"} | ({top: figure(2.0**top)} if top > 0 else {})
+    below = {-float(octave): f"1/{2**octave}" for octave in range(2, -_LEAST, 2)}
+    above = {
+        log2(10**power): f"{10**power:g}" for power in range(1, 300, max(1, round(top / 20))) if log2(10**power) < top
+    }
+    room = 0.075 * (top - _LEAST)
+    kept = dict(ends)
+    for at, name in (below | above).items():
+        if all(abs(at - other) > room for other in kept):
+            kept[at] = name
+    return kept
 
 
 def _worst_cells(shares: Shares) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

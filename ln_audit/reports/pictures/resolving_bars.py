@@ -23,13 +23,13 @@ _HIGH = 0.17  # inches of a bar with what is around it
 
 
 class Bar(NamedTuple):
-    """The nearest of `count` faults of one kind that share a fate; `distance` in tolerances, at least that for what is seen."""
+    """The nearest of `faults` faults of one kind that share a fate; `distance` in tolerances, at least that for what is seen."""
 
     kind: str
     fate: str
     nearest: str
     distance: float
-    count: int
+    faults: int
 
 
 def resolving_bars(comparison: Comparison) -> Picture | None:
@@ -56,7 +56,7 @@ def resolving_bars(comparison: Comparison) -> Picture | None:
 
     text = words(bars)
     columns = ("kind of fault", "fate", "faults", "nearest", "its distance in tolerances")
-    rows = tuple((bar.kind, bar.fate, f"{bar.count:,}", bar.nearest, figure(bar.distance)) for bar in bars)
+    rows = tuple((bar.kind, bar.fate, f"{bar.faults:,}", bar.nearest, figure(bar.distance)) for bar in bars)
     legend = "The nearest fault of each kind. Past the line at 1 these rows would have shown it."
     if any(map(_unseen, bars)):
         legend += " *: not seen; orange where these rows hide it, grey where only other rows would show it."
@@ -65,7 +65,11 @@ def resolving_bars(comparison: Comparison) -> Picture | None:
 
 def _bars(comparison: Comparison) -> Iterator[Bar]:
     """By kind of fault, in the order of the registry: the nearest that is seen, and the furthest that is not."""
-    groups = ((_SEEN, comparison.can_tell), (_HIDDEN, _unseen_by(comparison, True)), (_NOT_MET, _unseen_by(comparison, False)))
+    groups = (
+        (_SEEN, comparison.can_tell),
+        (_HIDDEN, _unseen_by(comparison, True)),
+        (_NOT_MET, _unseen_by(comparison, False)),
+    )
     told = {fate: by_hypothesis(entries) for fate, entries in groups}
     for kind in dict.fromkeys(name for by_name in told.values() for name in by_name):
         for fate, by_name in told.items():
@@ -100,7 +104,7 @@ def words(bars: tuple[Bar, ...]) -> str:
     for fate in _COLOURS:
         of_fate = [bar for bar in bars if bar.fate == fate]
         if of_fate:
-            total = sum(bar.count for bar in of_fate)
+            total = sum(bar.faults for bar in of_fate)
             named = ", ".join(f"{bar.kind} {figure(bar.distance)}" for bar in of_fate)
             told.append(f"{total:,} faults: {fate} (distance in tolerances: {named}).")
     return " ".join(told)

@@ -57,7 +57,10 @@ def _axes(axes: Axes, shares: Shares) -> None:
     highest = int(log10(max(shares.counts))) + 2
     axes.set_ylim(0, highest)
     every = 1 if highest < 6 else 2
-    axes.set_yticks(range(1, highest + 1, every), [f"{10 ** (at - 1):,}" if at < 5 else f"1e{at - 1}" for at in range(1, highest + 1, every)])
+    powers = range(0, highest, every)
+    axes.set_yticks(
+        [1 + power for power in powers], [f"{10**power:,}" if power < 4 else f"1e{power}" for power in powers]
+    )
     axes.axvline(0.0, color=INK, linewidth=1.2)
     axes.set_xlabel("share of the tolerance")
     axes.set_title("elements", loc="left", fontsize=9, pad=7)
@@ -65,7 +68,9 @@ def _axes(axes: Axes, shares: Shares) -> None:
 
 def _octave(at: int) -> str:
     """A power of two as people read it."""
-    return f"1/{2**-at}" if at < 0 else f"{2**at}" if at < 14 else f"{2.0**at:.0e}".replace("e+0", "e").replace("e+", "e")
+    return (
+        f"1/{2**-at}" if at < 0 else f"{2**at}" if at < 14 else f"{2.0**at:.0e}".replace("e+0", "e").replace("e+", "e")
+    )
 
 
 def _rows(shares: Shares) -> tuple[tuple[str, ...], ...]:

@@ -26,18 +26,20 @@ def stream_growth(trace: Trace) -> Picture | None:
         return None
 
     def draw(page: Figure) -> None:
-        axes = page.add_axes((0.09, 0.17, 0.89, 0.75))
+        axes = page.add_axes((0.115, 0.175, 0.865, 0.77))
         at = [place for place, state in enumerate(stream) if state.mean_norm is not None]
         values = [state.mean_norm for state in stream if state.mean_norm is not None]
         axes.plot(at, values, color=BLUE, linewidth=1.8, marker="o", markersize=3.5)
         if trace.after.mean_norm is not None:
-            axes.plot([len(stream)], [trace.after.mean_norm], color=GREEN, marker="s", markersize=6)
+            axes.plot([_beside(stream)], [trace.after.mean_norm], color=GREEN, marker="s", markersize=6)
         _axes(axes, stream, known)
 
     text = words(trace)
     legend = "Line: the residual stream, state by state. Square: what the norm gave."
     columns = ("state", "mean L2 norm", "growth", "ratio", "outlier channels")
-    return Picture(svg(draw, (6.4, 3.0), text), "mean L2 norm per position", text, legend, columns, _rows(trace, stream))
+    return Picture(
+        svg(draw, (4.6, 2.7), text), "mean L2 norm per position", text, legend, columns, _rows(trace, stream)
+    )
 
 
 def _axes(axes: Axes, stream: tuple[Magnitude, ...], known: list[float]) -> None:
@@ -54,17 +56,17 @@ def _axes(axes: Axes, stream: tuple[Magnitude, ...], known: list[float]) -> None
         axes.set_ylim(least / 1.3, max(known) * 1.3)
     else:
         axes.set_ylim(0, 1.12 * max(known) or 1.0)
-    step = max(1, -(-len(stream) // 14))
-    named = [place for place in range(0, len(stream), step) if place < len(stream) - 1 or place == 0]
-    last = len(stream) - 1
-    labels = [state.name.removeprefix("hidden_states.") for state in stream]
-    if last not in named and (not named or last - named[-1] >= step):
-        named.append(last)
-    elif last not in named:
-        named[-1] = last
-    axes.set_xticks([*named, len(stream)], [*(labels[place] for place in named), "after"])
-    axes.set_xlim(-0.6, len(stream) + 0.6)
+    last, step = len(stream) - 1, max(1, -(-len(stream) // 9))
+    named = [place for place in range(0, last, step) if last - place >= step or place == 0] if last else []
+    labels = [stream[place].name.removeprefix("hidden_states.") for place in (*named, last)]
+    axes.set_xticks([*named, last, _beside(stream)], [*labels, "after"])
+    axes.set_xlim(-0.6, _beside(stream) + 0.6)
     axes.set_xlabel("hidden state; after: what the norm gave")
+
+
+def _beside(stream: tuple[Magnitude, ...]) -> float:
+    """Where the norm's output stands: far enough from the last state for the names of both."""
+    return len(stream) - 1 + max(1.0, len(stream) / 7)
 
 
 def _rows(trace: Trace, stream: tuple[Magnitude, ...]) -> tuple[tuple[str, ...], ...]:

@@ -25,13 +25,13 @@ def slim(written: str, colours: Mapping[str, str], text: str) -> str:
     `colours` says what to write in place of which; `text` becomes the accessible name. Where a shape is used by reference it
     is written out, so that many pictures on a page share no names.
     """
-    from xml.etree import ElementTree as Tree  # noqa: S405 - it reads what matplotlib has just written
+    from xml.etree import ElementTree as ET
 
-    document = Tree.fromstring(written)  # noqa: S314
+    document = ET.fromstring(written)  # noqa: S314 - what matplotlib has just written
     named = {each.get("id", ""): each for each in document.iter()}
-    picture = Tree.Element("svg", {"viewBox": document.get("viewBox", ""), "role": "img", "aria-label": one_line(text)})
+    picture = ET.Element("svg", {"viewBox": document.get("viewBox", ""), "role": "img", "aria-label": one_line(text)})
     picture.extend(_shapes(document, named, colours))
-    return Tree.tostring(picture, encoding="unicode")
+    return ET.tostring(picture, encoding="unicode")
 
 
 def _shapes(parent: Element, named: Mapping[str, Element], colours: Mapping[str, str]) -> Iterator[Element]:
@@ -51,7 +51,7 @@ def _shapes(parent: Element, named: Mapping[str, Element], colours: Mapping[str,
 def _drawn(
     each: Element, kind: str, attributes: dict[str, str], style: Mapping[str, str], colours: Mapping[str, str]
 ) -> Iterator[Element]:
-    from xml.etree.ElementTree import Element  # noqa: S405 - only to build one
+    from xml.etree.ElementTree import Element
 
     if kind == "path" and style.get("fill") == "none" and "stroke" not in style:
         return  # the invisible background
@@ -69,7 +69,8 @@ def _place(each: Element, kind: str) -> dict[str, str]:
     """Where a text or an image stands; a path says so itself."""
     if kind == "path":
         return {}
-    place = {key: _short(each.get(key, "")) for key in ("x", "y", "width", "height") if key in each.attrib}
+    keys: tuple[str, ...] = ("x", "y", "width", "height")
+    place = {key: _short(each.get(key, "")) for key in keys if key in each.attrib}
     turned = each.get("transform", "")
     if turned and not turned.startswith("rotate(-0 "):
         place["transform"] = _short(turned, 4 if kind == "image" else 1)  # a factor of many pixels is no place
@@ -86,5 +87,7 @@ def _style(each: Element) -> dict[str, str]:
 
 def _short(numbers: str, digits: int = 1) -> str:
     """Numbers to a tenth of a point, and no more blanks than it takes to tell them apart."""
-    rounded = _NUMBER.sub(lambda found: f"{round(float(found[0]), digits) + 0.0:.10g}", numbers)  # + 0: no minus before a zero
+    rounded = _NUMBER.sub(
+        lambda found: f"{round(float(found[0]), digits) + 0.0:.10g}", numbers
+    )  # + 0: no minus before a zero
     return re.sub(r"\s*([A-Za-z(),])\s*", r"\1", " ".join(rounded.split()))
