@@ -74,9 +74,8 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
     finite = values[np.isfinite(values)]
     if finite.size == 0 or finite.size < values.size:
         return TensorReport(name, bare.role, info.shape, info.dtype, digest, value_digest, channels=drawn)
-    with np.errstate(over="ignore"):
-        spread = finite.max() - finite.min()
-    histogram = tuple(int(n) for n in np.histogram(finite, bins=_BINS)[0]) if 0 < spread < np.inf else ()
+    with np.errstate(over="ignore", invalid="ignore"):
+        std = float(finite.std())  # infinite where squares leave float64
     return TensorReport(
         name,
         bare.role,
@@ -85,14 +84,25 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
         digest,
         value_digest,
         mean=float(finite.mean()),
-        std=float(finite.std()),
+        std=std,
         min=float(finite.min()),
         max=float(finite.max()),
         argmin=int(finite.argmin()),
         argmax=int(finite.argmax()),
-        histogram=histogram,
+        histogram=histogram(finite),
         channels=drawn,
     )
+
+
+def histogram(values: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    """Counts over equal bins from the least to the largest; none where float64 has no such bins between them."""
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        edges = np.linspace(values.min(), values.max(), _BINS + 1)
+        if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+            return ()
+    return tuple(int(n) for n in np.histogram(values, bins=edges)[0])
 
 
 def _drawn(values: np.ndarray[Any, Any]) -> Channels | None:

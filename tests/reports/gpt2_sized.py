@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ln_audit.account import histogram
 from ln_audit.comparison import Comparison
 from ln_audit.core import FileUse, Norm, Recognised
 from ln_audit.numerics.channels import channels
@@ -32,10 +33,11 @@ class Rows:
 
 
 def tensor(name: str, role: Any, values: Any) -> TensorReport:
-    counts = np.histogram(values, bins=24)[0]
+    with np.errstate(over="ignore"):
+        std = float(values.std())
     return TensorReport(
-        name, role, values.shape, "F32", "a" * 64, "b" * 64, float(values.mean()), float(values.std()), float(values.min()),
-        float(values.max()), int(values.argmin()), int(values.argmax()), tuple(int(n) for n in counts), channels(values),
+        name, role, values.shape, "F32", "a" * 64, "b" * 64, float(values.mean()), std, float(values.min()),
+        float(values.max()), int(values.argmin()), int(values.argmax()), histogram(values), channels(values),
     )  # fmt: skip
 
 
