@@ -25,13 +25,23 @@ def test_the_suffix_of_a_file_names_its_format(tmp_path):
 
 
 def test_a_format_that_is_not_written_yet_is_no_name_of_a_file():
-    with pytest.raises(UsageError, match="expected one of text, json, found 'sarif'"):
+    with pytest.raises(UsageError, match="expected one of text, json, html, found 'sarif'"):
         writer(files=["sarif=out"])
 
 
 def test_an_unknown_format_is_refused():
-    with pytest.raises(UsageError, match="--format: expected one of text, json, found 'yaml'"):
+    with pytest.raises(UsageError, match="--format: expected one of text, json, html, found 'yaml'"):
         writer("yaml")
+
+
+def test_whether_pictures_are_asked_for_and_what_is_no_report_is_written_in_its_formats(tmp_path, capsys):
+    assert not writer("json", ["x.txt"]).pictures
+    asked = writer(files=[str(tmp_path / "x.html")]).only(("text", "html"))
+    assert asked.pictures
+    asked.tell(lambda form: f"as {form}")
+    assert ((tmp_path / "x.html").read_text(), capsys.readouterr().out) == ("as html", "as text")
+    with pytest.raises(UsageError, match="expected one of text, html, found 'json'"):
+        writer(files=["x.json"]).only(("text", "html"))
 
 
 def test_the_exit_code_is_returned_and_text_can_be_another(capsys):

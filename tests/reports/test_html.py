@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -40,7 +41,7 @@ def rendered(*found: Report) -> str:
     return html.render(Run(tuple(found), exit_code(found)))
 
 
-CASES = {
+CASES: dict[str, tuple[Callable[[], Report], ...]] = {
     "pass": (sample,), "fail": (bad,), "gpt2": (gpt2,), "made": (lambda: REPORT,), "broken": (lambda: BROKEN,),
     "many findings": (lambda: FAILED,), "several": (sample, lambda: BROKEN, bad), "none": (),
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, log2
+from math import log2
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.reports.pictures.canvas import INK, plain_ticks, svg
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ln_audit.pictures import Shares
 
 _LEAST = -10  # log2 of the share that is drawn darkest: a thousandth
+_MOST = 50.0  # the same beyond the tolerance: 1e15
 _MARKED = (204, 121, 167)  # the purple of Okabe and Ito: wrong, whatever the share
 _OVER = ((255, 120, 60), (90, 0, 0))  # from just beyond the tolerance to the largest share
 _WORST = 5  # rows of the table
@@ -57,9 +58,8 @@ def _legend(shares: Shares) -> str:
 
 
 def _top(shares: Shares) -> float:
-    """log2 of the share that is drawn darkest red."""
-    finite = [share for row in shares.cells for share in row if share is not None and share < inf]
-    return max(1.0, log2(max(finite, default=1.0) or 1.0))
+    """log2 of the share from which on all is the darkest red: the largest, as far as a scale can show it."""
+    return min(_MOST, max(1.0, log2(max(1.0, shares.largest))))
 
 
 def _array(shares: Shares) -> np.ndarray[Any, Any]:
@@ -106,10 +106,10 @@ def _scale(axes: Axes, shares: Shares) -> None:
 
 def _ticks(top: float) -> dict[float, str]:
     """Where the scale is labelled, in octaves of the tolerance: at its ends and at 1, and between as far as there is room."""
-    ends = {0.0: "1", float(_LEAST): f"≤ 1/{2**-_LEAST}"} | ({top: figure(2.0**top)} if top > 0 else {})
+    ends = {0.0: "1", float(_LEAST): f"≤ 1/{2**-_LEAST}"} | ({top: _end(top)} if top > 0 else {})
     below = {-float(octave): f"1/{2**octave}" for octave in range(2, -_LEAST, 2)}
     above = {
-        log2(10**power): f"{10**power:g}" for power in range(1, 300, max(1, round(top / 20))) if log2(10**power) < top
+        log2(10**power): f"{10**power:g}" for power in range(1, 16, max(1, round(top / 20))) if log2(10**power) < top
     }
     room = 0.075 * (top - _LEAST)
     kept = dict(ends)
@@ -117,6 +117,10 @@ def _ticks(top: float) -> dict[float, str]:
         if all(abs(at - other) > room for other in kept):
             kept[at] = name
     return kept
+
+
+def _end(top: float) -> str:
+    return f"{'≥ ' if top == _MOST else ''}{figure(2.0**top)}"
 
 
 def _worst_cells(shares: Shares) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

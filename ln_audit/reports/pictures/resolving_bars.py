@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.reports.pictures.canvas import BLUE, GREY, INK, ORANGE, svg
 from ln_audit.reports.pictures.picture import Picture, figure
+from ln_audit.reports.wording import count
 from ln_audit.resolving_power.summary import by_hypothesis
 
 if TYPE_CHECKING:
@@ -106,5 +107,5 @@ def words(bars: tuple[Bar, ...]) -> str:
         if of_fate:
             total = sum(bar.faults for bar in of_fate)
             named = ", ".join(f"{bar.kind} {figure(bar.distance)}" for bar in of_fate)
-            told.append(f"{total:,} faults: {fate} (distance in tolerances: {named}).")
+            told.append(f"{count(total, 'fault')}: {fate} (distance in tolerances: {named}).")
     return " ".join(told)

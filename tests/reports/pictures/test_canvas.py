@@ -30,9 +30,7 @@ def test_a_dollar_is_a_dollar_and_a_minus_a_minus():
 
 def test_it_is_the_same_each_time_whatever_the_users_settings_and_leaves_those_alone():
     first = svg(line, (3, 2), "a line")
-    with mpl.rc_context(
-        {"axes.facecolor": "red", "font.size": 30, "svg.fonttype": "path", "axes.prop_cycle": mpl.cycler(lw=[9])}
-    ):
+    with mpl.rc_context({"axes.facecolor": "red", "font.size": 30, "svg.fonttype": "path", "grid.linewidth": 9}):
         before = dict(mpl.rcParams)
         assert svg(line, (3, 2), "a line") == first
         assert dict(mpl.rcParams) == before
