@@ -27,7 +27,8 @@ NAME = "html"
 _TENSORS = 160  # that are drawn on one page: three times GPT-2 small's, some 7 kB each
 _LISTED = 60  # findings of one rule that are written out
 _NORMS = 400  # rows of the table of norms
-_COMPARISONS = 24  # recordings with pictures
+_RECORDED = 200  # recorded norms that are told …
+_MAPPED = 8  # … and those with pictures: some 100 kB each
 _ORDER = ("error", "fail", "incomplete", "pass")
 
 
@@ -101,7 +102,8 @@ def share(ratio: float) -> str:
 def _section(number: int, report: Report, most: int) -> Section:
     from ln_audit.reports.pictures.depth_profile import depth_profiles
 
-    compared = [_compared(comparison, report) for comparison in report.comparisons[:_COMPARISONS]]
+    told = sorted(report.comparisons, key=lambda each: each.status == "pass")[:_RECORDED]
+    compared = [_compared(comparison, report, drawn=at < _MAPPED) for at, comparison in enumerate(told)]
     statuses = ("fail", "warn", "skip", "pass")
     ruled = {status: tuple(_ruled(report.findings, status)) for status in statuses}
     return Section(number, report, ruled, tuple(compared), depth_profiles(report.norms), tuple(_drawn(report, most)))
@@ -115,12 +117,13 @@ def _ruled(findings: Sequence[Finding], status: str) -> Iterator[Ruled]:
         yield Ruled(rule, of_rule[0].name, tuple(of_rule[:_LISTED]), max(0, len(of_rule) - _LISTED))
 
 
-def _compared(comparison: Comparison, report: Report) -> Compared:
+def _compared(comparison: Comparison, report: Report, *, drawn: bool) -> Compared:
     from ln_audit.reports.pictures.error_map import error_map
     from ln_audit.reports.pictures.resolving_bars import resolving_bars
     from ln_audit.reports.pictures.share_distribution import share_distribution
 
-    made = (draw(comparison) for draw in (error_map, share_distribution, resolving_bars))
+    kinds = (error_map, share_distribution, resolving_bars) if drawn else ()
+    made = (draw(comparison) for draw in kinds)
     norm = _norm(comparison.norm, report)
     return Compared(comparison, tuple(each for each in made if each is not None), tuple(lines(comparison, norm)))
 

@@ -41,4 +41,5 @@ def test_its_numbers_are_the_programs():
     assert f"at most {shares.MOST_ROWS} × {shares.MOST_COLUMNS};" in TEXT
     assert f"further\nfrom the median than {channels.APART:g} times the median distance" in TEXT
     assert f"at most {html._TENSORS} tensors" in TEXT
+    assert f"at most {html._MAPPED} recorded norms" in TEXT
     assert f"the numbers of {html._NORMS}," in TEXT

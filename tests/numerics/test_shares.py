@@ -134,3 +134,20 @@ def test_nothing_judged_has_no_map():
     x, y, parameters = made(2, 4)
     x[:] = np.inf
     assert judged(x, y, parameters).shares is None
+
+
+def test_without_pictures_the_rows_are_walked_no_more_than_before():
+    x, y, parameters = made(10, 6)
+
+    class Counted(Rows):
+        walks = 0
+
+        def blocks(self, rows: int):
+            self.walks += 1
+            return super().blocks(rows)
+
+    plain, drawn = Counted(x, y), Counted(x, y)
+    found = compare(plain, parameters, norm="n", recording="r", provenance="p")
+    compare(drawn, parameters, norm="n", recording="r", provenance="p", pictures=True)
+    assert found.shares is None
+    assert drawn.walks == plain.walks + 1

@@ -185,6 +185,18 @@ def test_names_from_a_checkpoint_are_inert_wherever_they_stand():
     assert inside == []  # no name is drawn: they stand in captions and alternatives
 
 
+def test_of_many_recorded_norms_all_are_told_and_those_that_did_not_pass_are_drawn_first():
+    (passed,), (failed,) = sample().comparisons, bad().comparisons
+    page = rendered(replace(sample(), comparisons=(passed,) * 250 + (failed,) * 2))
+    assert faults(page) == []
+    titles = [text(each) for each in elements(parsed(page), "h3")]
+    assert titles.count("Recording of transformer.ln_f") == 200
+    assert "And 52 recorded norms more, see --format json." in page
+    names = alternatives(parsed(page))
+    assert sum(name.startswith("Error as a share") for name in names) == 8
+    assert [f"the largest is {failed.max_error_ratio:.4g}," in name for name in names[:4]] == [True, False] * 2
+
+
 def test_an_error_ratio_in_words():
     assert [html.share(each) for each in (0.2121, 1.0, 2.953, 16_792.7, 3.2e12)] == [
         "0.21 of the tolerance", "1 of the tolerance", "2.95 times the tolerance", "16,800 times the tolerance",
