@@ -32,7 +32,7 @@ def error_map(comparison: Comparison) -> Picture | None:
         return None
 
     def draw(page: Figure) -> None:
-        axes, scale = page.add_axes((0.125, 0.16, 0.66, 0.8)), page.add_axes((0.81, 0.16, 0.035, 0.8))
+        axes, scale = page.add_axes((0.125, 0.16, 0.65, 0.8)), page.add_axes((0.8, 0.16, 0.035, 0.8))
         extent = (-0.5, shares.width - 0.5, shares.positions - 0.5, -0.5)
         image = _painted(_array(shares), _top(shares), shares.marked)
         axes.imshow(image, extent=extent, aspect="auto", interpolation="none")
@@ -109,7 +109,9 @@ def _ticks(top: float) -> dict[float, str]:
     ends = {0.0: "1", float(_LEAST): f"≤ 1/{2**-_LEAST}"} | ({top: _end(top)} if top > 0 else {})
     below = {-float(octave): f"1/{2**octave}" for octave in range(2, -_LEAST, 2)}
     above = {
-        log2(10**power): f"{10**power:g}" for power in range(1, 16, max(1, round(top / 20))) if log2(10**power) < top
+        log2(10**power): f"{10**power}" if power < 5 else f"1e{power}"
+        for power in range(1, 16, max(1, round(top / 20)))
+        if log2(10**power) < top
     }
     room = 0.075 * (top - _LEAST)
     kept = dict(ends)
@@ -120,7 +122,9 @@ def _ticks(top: float) -> dict[float, str]:
 
 
 def _end(top: float) -> str:
-    return f"{'≥ ' if top == _MOST else ''}{figure(2.0**top)}"
+    largest = 2.0**top
+    short = f"{largest:.3g}" if largest < 1000 else f"{largest:.1e}".replace("e+0", "e").replace("e+", "e")
+    return f"≥ {short}" if top == _MOST else short
 
 
 def _worst_cells(shares: Shares) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

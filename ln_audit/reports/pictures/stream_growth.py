@@ -60,7 +60,8 @@ def _axes(axes: Axes, stream: tuple[Magnitude, ...], known: list[float]) -> None
     named = [place for place in range(0, last, step) if last - place >= step or place == 0] if last else []
     labels = [stream[place].name.removeprefix("hidden_states.") for place in (*named, last)]
     axes.set_xticks([*named, last, _beside(stream)], [*labels, "after"])
-    axes.set_xlim(-0.6, _beside(stream) + 0.6)
+    room = max(0.6, 0.05 * _beside(stream))
+    axes.set_xlim(-room, _beside(stream) + room)
     axes.set_xlabel("hidden state; after: what the norm gave")
 
 
@@ -81,7 +82,10 @@ def _rows(trace: Trace, stream: tuple[Magnitude, ...]) -> tuple[tuple[str, ...],
 def _growth(earlier: Magnitude, later: Magnitude) -> tuple[str, str]:
     if not earlier.mean_norm or later.mean_norm is None:
         return "", ""
-    return f"{later.mean_norm - earlier.mean_norm:+.2f}", f"×{later.mean_norm / earlier.mean_norm:.3f}"
+    grown, ratio = later.mean_norm - earlier.mean_norm, later.mean_norm / earlier.mean_norm
+    return (
+        f"{grown:+.2f}" if abs(grown) < 1e6 else f"{grown:+.3g}"
+    ), f"×{ratio:.3f}" if ratio < 1e6 else f"×{ratio:.3g}"
 
 
 def outliers(state: Magnitude) -> str:

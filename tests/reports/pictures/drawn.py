@@ -14,23 +14,30 @@ def texts(svg: str) -> list[str]:
     return [each.text or "" for each in ET.fromstring(svg).iter("text")]
 
 
-def within(svg: str) -> bool:
-    """Whether every text begins inside the picture."""
-    root = ET.fromstring(svg)
-    wide, high = (float(each) for each in root.attrib["viewBox"].split()[2:])
-    return all(0 <= float(t.attrib["x"]) <= wide and 0 <= float(t.attrib["y"]) <= high for t in root.iter("text"))
-
-
-def apart(svg: str) -> bool:
-    """Whether no two texts on one line run into each other, at half the type's size for each character."""
-    spans: list[tuple[float, float, float]] = []
+def extents(svg: str) -> list[tuple[float, float, float, float]]:
+    """Of every text that is not turned: its line, where it begins and ends at half the type's size a character, its size."""
+    found = []
     for each in ET.fromstring(svg).iter("text"):
         if "transform" in each.attrib:
             continue
         size = float(each.attrib["font-size"])
         long, x, y = 0.5 * size * len(each.text or ""), float(each.attrib["x"]), float(each.attrib["y"])
         left = x - {"middle": long / 2, "end": long}.get(each.attrib.get("text-anchor", ""), 0.0)
-        if any(abs(y - other) < 0.7 * size and left < right and begin < left + long for other, begin, right in spans):
-            return False
-        spans.append((y, left, left + long))
-    return True
+        found.append((y, left, left + long, size))
+    return found
+
+
+def within(svg: str) -> bool:
+    """Whether every text lies inside the picture."""
+    wide, high = (float(each) for each in ET.fromstring(svg).attrib["viewBox"].split()[2:])
+    return all(left >= 0 and right <= wide and 0 <= y <= high for y, left, right, _ in extents(svg))
+
+
+def apart(svg: str) -> bool:
+    """Whether no two texts on one line run into each other."""
+    spans = extents(svg)
+    return not any(
+        abs(y - other) < 0.7 * size and left < end and begin < right
+        for at, (y, left, right, size) in enumerate(spans)
+        for other, begin, end, _ in spans[:at]
+    )

@@ -54,6 +54,12 @@ def test_a_state_that_is_not_finite_leaves_a_gap():
     assert len(shapes(picture.svg, "path", fill="var(--blue)")) == 2
 
 
+def test_growth_without_bounds_is_written_short():
+    picture = stream_growth(a_trace(states=states(1.0, 2e21), equal_to_after=()))
+    assert picture is not None
+    assert picture.rows[1][2:4] == ("+2e+21", "×2e+21")
+
+
 def test_zeros_are_drawn_and_nothing_finite_is_not():
     zero = magnitude("before", 0.0)
     assert stream_growth(a_trace(states=(), before=zero, after=zero)) is not None
