@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ln_audit.families import recognise
 from ln_audit.families.parameters import count
@@ -17,8 +17,11 @@ from ln_audit.result import CheckpointReport, NormReport, Parameters, SourceRepo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Checkpoint, Norm, Source
+    from ln_audit.pictures import Channels
 
 _BINS = 24  # of the small histogram: what fits beside a name in a terminal
 
@@ -59,6 +62,7 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
     stored, values = subject.values.get(name), subject.arrays.get(name)
     if stored is None or values is None:
         return bare
+    drawn = _drawn(values) if subject.demand.pictures else None
     import numpy as np
 
     from ln_audit.formats.dtypes import array
@@ -69,10 +73,9 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
     value_digest = value_sha256(array(stored), offset) if stored.exact else None
     finite = values[np.isfinite(values)]
     if finite.size == 0 or finite.size < values.size:
-        return TensorReport(name, bare.role, info.shape, info.dtype, digest, value_digest)
-    with np.errstate(over="ignore"):
-        spread = finite.max() - finite.min()
-    histogram = tuple(int(n) for n in np.histogram(finite, bins=_BINS)[0]) if 0 < spread < np.inf else ()
+        return TensorReport(name, bare.role, info.shape, info.dtype, digest, value_digest, channels=drawn)
+    with np.errstate(over="ignore", invalid="ignore"):
+        std = float(finite.std())  # infinite where squares leave float64
     return TensorReport(
         name,
         bare.role,
@@ -81,13 +84,32 @@ def _tensor(name: str, norm: Norm, subject: Subject) -> TensorReport:
         digest,
         value_digest,
         mean=float(finite.mean()),
-        std=float(finite.std()),
+        std=std,
         min=float(finite.min()),
         max=float(finite.max()),
         argmin=int(finite.argmin()),
         argmax=int(finite.argmax()),
-        histogram=histogram,
+        histogram=histogram(finite),
+        channels=drawn,
     )
+
+
+def histogram(values: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    """Counts over equal bins from the least to the largest; none where float64 has no such bins between them."""
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        edges = np.linspace(values.min(), values.max(), _BINS + 1)
+        if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+            return ()
+    return tuple(int(n) for n in np.histogram(values, bins=edges)[0])
+
+
+def _drawn(values: np.ndarray[Any, Any]) -> Channels | None:
+    """What a picture of a tensor shows; of one without elements there is none."""
+    from ln_audit.numerics.channels import channels
+
+    return channels(values) if values.size else None
 
 
 def parameters(subject: Subject, norms: tuple[NormReport, ...]) -> Parameters:

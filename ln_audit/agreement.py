@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
 
+_MAPS = 32  # recorded norms of which a map of the error is kept: some 1 MB each
 _ROUNDINGS = 3.0  # of the output dtype: the tolerance has one, a chain of its own may have two more
 
 
@@ -234,6 +235,7 @@ def compare(pair: Pair, subject: Subject) -> Comparison:
         output_dtype_source="given by the caller" if demand.output_dtype else "stated by the recording",
         before_rounded=rounded,
         packaged=pair.given.packaged,
+        pictures=demand.pictures and sum(each.shares is not None for each in subject.comparisons) < _MAPS,
         others=lambda: others(subject, norm),
         states=lambda: states(pair.recording, pair.key),
     )

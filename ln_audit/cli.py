@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -103,6 +104,7 @@ def verify(
         record, Recipe(text, dtype=dtype, device=device, norms=(norm,) if norm else ()), random, targets
     )
     writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color, command=ctx.obj)
+    demand = replace(demand, pictures=writer.pictures)
     from ln_audit.audit import audit, audit_recording
 
     if recipe is not None:
@@ -140,7 +142,8 @@ def report(
     from ln_audit.audit import audit
     from ln_audit.reports import parameters
 
-    raise typer.Exit(writer.write(audit(target, demand), demand.policy, text=parameters.render))
+    reports = audit(target, replace(demand, pictures=writer.pictures))
+    raise typer.Exit(writer.write(reports, demand.policy, text=parameters.render))
 
 
 @app.command(cls=Plain)
@@ -204,15 +207,19 @@ def trace(
     family: opt.Family = None,
     revision: opt.Revision = None,
     offline: opt.Offline = False,
+    format_: opt.TraceFormat = "text",
+    output_: opt.TraceOutput = None,
 ) -> None:
     """How does the residual stream grow, and what does the final norm do to it?"""
     from ln_audit.policy import read
-    from ln_audit.tracing import traced
+    from ln_audit.tracing import FORMATS, told, traced
 
     demand = Demand(
         norm=norm, config=config, family=family, revision=revision, offline=offline, values="final", policy=read(".")
     )
-    output.emit(traced(recording, target, demand))
+    writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=True).only(FORMATS)
+    found = traced(recording, target, demand)
+    writer.tell(lambda form: told(found, form))
 
 
 @app.command(cls=Plain)
@@ -252,6 +259,16 @@ def main(arguments: Sequence[str]) -> int:
     if arguments:
         os.environ.pop("_LN_AUDIT_COMPLETE", None)  # a shell asks for completions without a command; nothing else may
     try:
+        return _run(arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except Exception as error:  # noqa: BLE001
+        return output.bug(arguments, error)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """The exit code of a call that ends as it should, or is rejected. Telling why may show a bug too: `main` sees that one."""
+    try:
         code = app(args=list(arguments), prog_name="ln-audit", standalone_mode=False, obj=tuple(arguments))
     except typer.TyperException as error:
         message = error.format_message() or "expected a command, found none"
@@ -260,8 +277,4 @@ def main(arguments: Sequence[str]) -> int:
         return output.rejected(arguments, error, 2)
     except AuditError as error:
         return output.rejected(arguments, error, 3)
-    except (KeyboardInterrupt, typer.Abort):
-        return 130
-    except Exception as error:  # noqa: BLE001
-        return output.bug(arguments, error)
     return int(code or 0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ln_audit.core import Status
+    from ln_audit.pictures import Shares
 
 OUTPUT_IS_BIAS = "the output is the bias, whatever the gain"  # how a flaw of the rows ends that shows nothing at all
 
@@ -79,6 +80,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
     weights: Literal["same", "unknown"] = "unknown"  # by the digests that the recording carries
     packaged: bool = False  # ours, not the user's: skipping it is no gap of the user's own evidence
+    shares: Shares | None = field(default=None, metadata={"picture": True})  # in no document
 
     @property
     def blind(self) -> str | None:

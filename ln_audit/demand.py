@@ -73,4 +73,5 @@ class Demand:
     locked: Lock | None = None  # what that file holds, read once before anything is opened
     require: tuple[str, ...] = ()
     strict: bool = False
+    pictures: bool = False  # keep what pictures show beyond the numbers: one more pass over each recording
     policy: Policy | None = None

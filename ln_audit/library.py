@@ -50,34 +50,22 @@ def verify(
     revision: str | None = None,
     offline: bool = False,
     full: bool = False,
+    pictures: bool = False,
 ) -> Run:
     """Are these artifacts' norms what they should be? As `ln-audit verify`, with the options of the same names.
 
     `targets` are what the command takes: a folder, a file, a Hub name, an address. The run's `verdict` is `pass`, `fail` or
     `incomplete` (the worst of its `reports`), its `exit_code` the command's. No policy is read: a library does not look around.
+    `pictures` keeps what `render(run, "html")` draws.
     Never raises for what a target holds. Raises `UsageError` for a call that is wrong.
     """
     several = [recording] if isinstance(recording, (str, os.PathLike)) else recording
     demand = Demand(
-        recordings=tuple(os.fspath(each) for each in several),
-        against=_path(against),
-        expect=call.expect(expect, _path(against)),
-        lock=_path(lock),
-        require=tuple(require),
-        strict=strict,
-        values=call.values(values),
-        norm=norm,
-        output_dtype=output_dtype,
-        before_rounded=before_rounded,
-        config=_path(config),
-        family=family,
-        kind=kind,
-        eps=eps,
-        offset=offset,
-        revision=revision,
-        offline=offline,
-        full=full,
-    )
+        recordings=tuple(os.fspath(each) for each in several), output_dtype=output_dtype, before_rounded=before_rounded,
+        norm=norm, config=_path(config), family=family, kind=kind, eps=eps, offset=offset, values=call.values(values),
+        against=_path(against), expect=call.expect(expect, _path(against)), lock=_path(lock), require=tuple(require),
+        strict=strict, revision=revision, offline=offline, full=full, pictures=pictures,
+    )  # fmt: skip
     return _audited([os.fspath(target) for target in targets], demand)
 
 

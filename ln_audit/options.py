@@ -100,6 +100,11 @@ Output = Annotated[
         "LN_AUDIT_OUTPUT",
     ),
 ]
+TraceFormat = Annotated[str, _option("--format", "text or html.", "FORMAT", _OUT)]
+TraceOutput = Annotated[
+    Optional[list[str]],
+    _option("--output", "Write to FILE too, or in another format to FILE; may be repeated.", "FORMAT=FILE", _OUT),
+]
 Quiet = Annotated[bool, _option("--quiet", "Only the verdict and what failed.", None, _OUT)]
 Verbose = Annotated[bool, _option("--verbose", "Every finding on a line of its own.", None, _OUT)]
 NoColor = Annotated[bool, _option("--no-color", "No colour (NO_COLOR does the same).", None, _OUT)]

@@ -54,7 +54,27 @@ class Writer:
         found = reports.find(shown)
         colour = terminal.shows_colour(sys.stdout) and not no_color
         pairs = tuple(_pair(word, found) for word in files)
+        for each in (found, *(output for output, _ in pairs)):
+            each.check()
         return cls(found, pairs, quiet, verbose, colour, tuple(command or ()))
+
+    @property
+    def pictures(self) -> bool:
+        """Whether anything that is written shows pictures."""
+        return any(each.pictures for each in (self.shown, *(output for output, _ in self.files)))
+
+    def only(self, formats: Sequence[str]) -> Writer:
+        """The writer, of what is no report and is not written in every format. Raises `UsageError` for another one."""
+        for each in (self.shown, *(output for output, _ in self.files)):
+            if each.NAME not in formats:
+                raise UsageError(f"--format: expected one of {', '.join(formats)}, found {each.NAME!r}")
+        return self
+
+    def tell(self, told: Callable[[str], str]) -> None:
+        """Write what is no report, as `told` has it in the format of that name. Raises what `write` raises."""
+        for report_format, path in self.files:
+            write_file(path, told(report_format.NAME))
+        emit(told(self.shown.NAME))
 
     def write(
         self,
@@ -203,7 +223,7 @@ def rejected(arguments: Sequence[str], error: LnAuditError, code: int) -> int:
         ):  # it may be the very file that could not be written; the exit code still says so
             write_file(path, report_format.render(run))
     if shown.NAME != "text":
-        with contextlib.suppress(SourceError):  # nobody reads it
+        with contextlib.suppress(SourceError, UsageError):  # nobody reads it, or its library is what is missing
             _show(shown, run)
     return code
 
@@ -224,7 +244,9 @@ def bug(arguments: Sequence[str], error: Exception) -> int:
     told = LnAuditError(
         f"a bug in ln-audit: {type(error).__name__}: {error}", hint="please report it with the lines above"
     )
-    return rejected(arguments, told, BUG)
+    with contextlib.suppress(Exception):  # the bug may be in what writes the documents: the exit code is the same
+        rejected(arguments, told, BUG)
+    return BUG
 
 
 def _asked_for(arguments: Sequence[str]) -> tuple[reports.Output, list[tuple[reports.Output, Path]]]:

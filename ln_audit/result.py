@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ln_audit.comparison import Comparison
     from ln_audit.core import FileUse, Norm, Recognised, SourceKind, Status
+    from ln_audit.pictures import Channels
 
 
 # What a finding on values alone, without a twin to compare with, is worth; it stands in its evidence. `certain`: no model
@@ -95,6 +96,7 @@ class TensorReport:
     argmin: int | None = None  # channels of the extremes
     argmax: int | None = None
     histogram: tuple[int, ...] = ()  # counts over equal bins from min to max
+    channels: Channels | None = field(default=None, metadata={"picture": True})  # in no document
 
 
 @dataclass(frozen=True, slots=True)

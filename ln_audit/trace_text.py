@@ -29,7 +29,7 @@ def render(trace: Trace) -> str:
             *_drawn("residual stream, mean L2 norm per position", trace.stream, longest),
             *_drawn(f"the norm {one_line(trace.norm)}".rstrip(), (trace.before, trace.after), longest),
             *_outlier_lines(trace),
-            *_facts(trace),
+            *facts(trace),
         ]
     )
 
@@ -78,7 +78,7 @@ def _outlier_lines(trace: Trace) -> list[str]:
     return [heading, *lines] if lines else [f"{heading}: none"]
 
 
-def _facts(trace: Trace) -> list[str]:
+def facts(trace: Trace) -> list[str]:
     """What the recording shows of which state stands before the norm and which after it."""
     if not trace.states:
         return ["no hidden states recorded: only the two sides of the norm"]

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 from ln_audit.errors import RecordingError, UsageError
 from ln_audit.examination import promised
 from ln_audit.trace import trace
-from ln_audit.trace_text import render
 
 if TYPE_CHECKING:
     from ln_audit.demand import Demand
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
+    from ln_audit.trace import Trace
 
 
+FORMATS = ("text", "html")
 _WAY = (
     "ln-audit record TARGET --random 64 --hidden-states -o run.safetensors makes one, and ln_audit.capture around a run"
 )
 
 
-def traced(file: str | None, target: str | None, demand: Demand) -> str:
-    """The trace of a recording as text. Raises `UsageError` and `AuditError`, for what is no recording with how one is made."""
+def traced(file: str | None, target: str | None, demand: Demand) -> Trace:
+    """The trace of a recording. Raises `UsageError` and `AuditError`, for what is no recording with how one is made."""
     from ln_audit.recording import open_recording
 
     if file is None:
@@ -33,7 +34,18 @@ def traced(file: str | None, target: str | None, demand: Demand) -> str:
         raise RecordingError(error.message, hint="; ".join(filter(None, (error.hint, _WAY)))) from error
     key = demand.norm if demand.norm in recording.norms else None
     parameters = carried(recording) if target is None else _of_target(target, demand, recording)
-    return render(trace(recording, key, parameters)) + "\n"
+    return trace(recording, key, parameters)
+
+
+def told(found: Trace, form: str) -> str:
+    """The trace in one of `FORMATS`, ending with a newline."""
+    if form == "html":
+        from ln_audit import trace_html
+
+        return trace_html.render(found)
+    from ln_audit import trace_text
+
+    return trace_text.render(found) + "\n"
 
 
 def carried(recording: Recording) -> NormParameters | None:

@@ -45,6 +45,25 @@ def test_equal_values_have_no_histogram():
     assert (entry.tensors[0].std, entry.tensors[0].histogram) == (0.0, ())
 
 
+@pytest.mark.parametrize("values", [[1.0, 1 + 2**-52], [1.7e308, -1.7e308], [1e-323, 0.0]])
+def test_where_float64_has_no_bins_between_two_values_there_is_no_histogram(values):
+    assert account.histogram(np.array(values)) == ()
+
+
+def test_values_that_squares_cannot_hold_are_measured_without_a_warning():
+    (entry,) = account.norm_reports(subject({"ln_f.weight": np.array([1e300, 1.0, 2.0, 3.0])}, norm()))
+    assert (entry.tensors[0].max, entry.tensors[0].std) == (1e300, math.inf)
+
+
+def test_channels_are_kept_only_for_pictures():
+    made = subject(WHOLE, norm())
+    drawn = replace(made, demand=replace(made.demand, pictures=True))
+    assert [tensor.channels for tensor in account.norm_reports(made)[0].tensors] == [None, None]
+    kept = account.norm_reports(drawn)[0].tensors[0].channels
+    assert kept is not None
+    assert kept.lows == tuple(float(value) for value in WHOLE["ln_f.weight"])
+
+
 def test_counts_are_null_with_a_reason_where_the_family_is_unknown():
     made = subject(WHOLE, norm(), family=None)
     assert account.parameters(made, account.norm_reports(made)) == Parameters(

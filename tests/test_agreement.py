@@ -173,3 +173,11 @@ def test_a_rounding_that_is_none_of_the_known_ones_is_cannot_tell_only_where_the
     (found,) = (agreement.compare(each, made) for each in agreement.pairs(given, made))
     assert found.status == status
     assert ("cannot be judged to the last bit" in found.message) is (status == "skip")
+
+
+def test_maps_of_the_error_are_kept_for_as_many_as_memory_is_meant_for():
+    from ln_audit.audit import audit
+
+    (report,) = audit(str(FIXTURES / "good" / "gpt2-recorded"), Demand(recordings=(RUN,) * 34, pictures=True))
+    assert [each.status for each in report.comparisons] == ["pass"] * 34
+    assert [each.shares is not None for each in report.comparisons] == [True] * 32 + [False] * 2

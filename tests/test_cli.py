@@ -59,6 +59,33 @@ def test_our_own_fault_is_exit_4_with_a_traceback_and_where_to_report():
     assert (document["verdict"], document["exit_code"], document["error"]["kind"]) == ("error", 4, "bug")
 
 
+@pytest.mark.parametrize("words", [["--nonsense"], ["sample"], ["none.bin"]])
+def test_a_fault_while_the_document_is_written_is_exit_4_too(words):
+    code = (
+        "import sys; from ln_audit.reports import json; json.render = lambda run: 1 // 0;"
+        f"from ln_audit.cli import main; sys.exit(main(['verify', *{words!r}, '--format', 'json']))"
+    )
+    made = run(sys.executable, "-c", code)
+    assert made.returncode == 4
+    assert "ln-audit: a bug in ln-audit: ZeroDivisionError" in made.stderr
+
+
+@pytest.mark.parametrize("words", [["sample", "--format", "html"], ["--nonsense", "--output", "html=x.html"]])
+def test_a_page_without_its_libraries_is_exit_2_with_the_way_out(words, tmp_path):
+    code = (
+        "import sys; sys.modules.update(matplotlib=None, jinja2=None);"
+        f"from ln_audit.cli import main; sys.exit(main(['verify', *{words!r}]))"
+    )
+    made = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (made.returncode, made.stdout) == (2, "")
+    assert "Traceback" not in made.stderr
+    if "--format" in words:
+        assert made.stderr == (
+            "ln-audit: --format html: expected the matplotlib package, found it not installed\n"
+            '  → pip install "ln-audit[html]"\n'
+        )
+
+
 def test_an_interrupt_is_exit_130_and_says_nothing_passed():
     code = (
         "import signal, sys, time, ln_audit.audit as a; a.audit = lambda *_: time.sleep(30);"

@@ -51,6 +51,12 @@ def test_a_wrong_call_is_an_error_of_its_own():
         ln_audit.render(ln_audit.verify(GOOD), "yaml")
 
 
+def test_a_page_with_pictures():
+    pages = [ln_audit.render(ln_audit.verify(GOOD, recording=RUN, pictures=kept), "html") for kept in (False, True)]
+    without, drawn = (page.count("<svg") for page in pages)
+    assert without < drawn
+
+
 def test_no_policy_of_the_working_directory_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ln-audit.toml").write_text("nonsense = 1")

@@ -50,6 +50,16 @@ def test_an_unknown_format_is_refused():
     assert caught.value.hint == "did you mean json?"
 
 
+def test_whether_pictures_are_asked_for_and_what_is_no_report_is_written_in_its_formats(tmp_path, capsys):
+    assert not writer("json", ["x.txt"]).pictures
+    asked = writer(files=[str(tmp_path / "x.html")]).only(("text", "html"))
+    assert asked.pictures
+    asked.tell(lambda form: f"as {form}")
+    assert ((tmp_path / "x.html").read_text(), capsys.readouterr().out) == ("as html", "as text")
+    with pytest.raises(UsageError, match="expected one of text, html, found 'json'"):
+        writer(files=["x.json"]).only(("text", "html"))
+
+
 def test_the_exit_code_is_returned_and_text_can_be_another(capsys):
     assert writer().write((FAILED,), text=lambda run, width: f"{len(run.reports)} report, {width}\n") == 1
     assert capsys.readouterr().out == "1 report, None\n"

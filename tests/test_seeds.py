@@ -12,7 +12,7 @@ from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.numerics.compare import compare
 from ln_audit.numerics.parameters import NormParameters
-from ln_audit.tracing import traced
+from ln_audit.tracing import told, traced
 from tests.numerics.runs import ArrayRows as Recorded
 from tests.shared import FIXTURES, needs
 
@@ -80,7 +80,7 @@ def test_3_gpt2_small_has_1536_in_its_final_norm():
 
 
 def test_4_the_pre_norm_stack_shows_its_magnitudes_in_before_and_out():
-    text = traced(str(FIXTURES / "recordings" / "prenorm-stack.safetensors"), None, Demand())
+    text = told(traced(str(FIXTURES / "recordings" / "prenorm-stack.safetensors"), None, Demand()), "text")
     lines = {line.split()[0]: line.split()[1] for line in text.splitlines() if line.startswith("  ")}
     assert [lines[name] for name in ("hidden_states.0", "before", "after")] == ["7.78", "8.68", "8.00"]
     assert all(f"hidden_states.{layer} " in text for layer in range(12))

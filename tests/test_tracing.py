@@ -5,7 +5,7 @@ import pytest
 from ln_audit.demand import Demand
 from ln_audit.errors import RecordingError, UsageError
 from ln_audit.recording import open_recording
-from ln_audit.tracing import carried, traced
+from ln_audit.tracing import carried, told, traced
 from tests.shared import FIXTURES, ROOT
 
 STACK = str(FIXTURES / "recordings" / "prenorm-stack.safetensors")
@@ -13,7 +13,7 @@ SAMPLE = str(ROOT / "ln_audit" / "assets" / "sample" / "recording.safetensors")
 
 
 def test_the_pre_norm_stack_shows_its_three_magnitudes():
-    lines = traced(STACK, None, Demand()).splitlines()
+    lines = told(traced(STACK, None, Demand()), "text").splitlines()
     shown = {line.split()[0]: line.split()[1] for line in lines if line.startswith("  ")}
     assert (shown["hidden_states.0"], shown["before"], shown["after"]) == ("7.78", "8.68", "8.00")
     assert (
@@ -23,7 +23,7 @@ def test_the_pre_norm_stack_shows_its_three_magnitudes():
 
 
 def test_a_target_gives_the_norm_and_without_one_no_claim_is_made():
-    alone, with_target = traced(SAMPLE, None, Demand()), traced(SAMPLE, "sample", Demand())
+    alone, with_target = (told(traced(SAMPLE, target, Demand()), "text") for target in (None, "sample"))
     assert "through the norm" not in alone
     assert "put through the norm" in with_target
 

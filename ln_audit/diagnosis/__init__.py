@@ -42,6 +42,7 @@ def compare(
     output_dtype_source: str = "--output-dtype",
     before_rounded: str | None = None,
     packaged: bool = False,
+    pictures: bool = False,
     others: Callable[[], Sequence[Other]] = tuple,
     states: Callable[[], Mapping[int, Rows]] = dict,
 ) -> Comparison:
@@ -67,5 +68,6 @@ def compare(
         output_dtype_source=output_dtype_source,
         before_rounded=before_rounded,
         packaged=packaged,
+        pictures=pictures,
         diagnose=cause,
     )

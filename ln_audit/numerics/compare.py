@@ -53,14 +53,15 @@ def compare(
     output_dtype_source: str = "--output-dtype",
     before_rounded: str | None = None,
     packaged: bool = False,
+    pictures: bool = False,
     diagnose: Diagnose | None = None,
 ) -> Comparison:
     """Judge every element of `rows` in the order of docs/numerics.md, section 5, in memory that does not grow with them.
 
     `output_dtype` holds the run to a dtype (`output_dtype_source` says who stated it), else it is inferred;
     `before_rounded` is the dtype to which `before` was rounded after the norm had read it; `diagnose` looks for a cause where
-    the rows do not agree. Raises `RecordingError` where the rows do not fit the parameters or what was stated of them,
-    `FamilyError` where the norm itself is unknown.
+    the rows do not agree; `pictures` adds `shares`. Raises `RecordingError` where the rows do not fit the parameters or what
+    was stated of them, `FamilyError` where the norm itself is unknown.
     """
     parameters.check(f"{recording}: {norm}")
     _check_width(rows, parameters, recording)
@@ -81,7 +82,15 @@ def compare(
     if diagnose is not None and decide(evidence).finding in UNEXPLAINED:
         explanations, nearest, undecided = diagnose(setting, hypotheses[best], evidence.within_worst_case)
         evidence = replace(evidence, explanations=explanations, nearest=nearest, undecided=undecided)
-    return _comparison(rows, label, setting, hypotheses[best], survey=survey, evidence=evidence)
+    found = _comparison(rows, label, setting, hypotheses[best], survey=survey, evidence=evidence)
+    return _pictured(found, rows, hypotheses[best], setting) if pictures and found.worst else found
+
+
+def _pictured(found: Comparison, rows: Rows, best: Hypothesis, setting: Setting) -> Comparison:
+    """The comparison with the map and the distribution of its error ratios."""
+    from ln_audit.numerics.shares import shares
+
+    return replace(found, shares=shares(rows, best, setting))
 
 
 def _check_width(rows: Rows, parameters: NormParameters, recording: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -28,11 +30,14 @@ class ReportFormat(Protocol):
 class Output:
     """An output's line in the registry; its module, of the same name, is imported when it is asked for, and no sooner.
 
-    A file with one of `SUFFIXES` is written in it where no format is named.
+    A file with one of `SUFFIXES` is written in it where no format is named. `needs`: packages of the extra of its name.
+    `pictures`: it shows what an audit keeps only where that is asked for.
     """
 
     NAME: str
     SUFFIXES: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    pictures: bool = False
 
     @property
     def module(self) -> ReportFormat:
@@ -40,8 +45,23 @@ class Output:
         return cast("ReportFormat", import_module(f"ln_audit.reports.{self.NAME}"))
 
     def render(self, run: Run) -> str:
-        """The whole output, ending with a newline."""
+        """The whole output, ending with a newline. Raises `UsageError` as `check` does."""
+        self.check()
         return self.module.render(run)
+
+    def check(self) -> None:
+        """Raises `UsageError`, before any work is done, where a package that it needs is not installed."""
+        for package in self.needs:
+            if not _installed(package):
+                told = f"--format {self.NAME}: expected the {package} package, found it not installed"
+                raise UsageError(told, hint=f'pip install "ln-audit[{self.NAME}]"')
+
+
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # a module without a specification, as tests and embedders make them
+        return package in sys.modules and sys.modules[package] is not None
 
 
 REPORTS: tuple[Output, ...] = (
@@ -51,6 +71,7 @@ REPORTS: tuple[Output, ...] = (
     Output("junit", (".xml",)),
     Output("sarif", (".sarif", ".sarif.json")),
     Output("github", ()),
+    Output("html", (".html", ".htm"), needs=("matplotlib", "jinja2"), pictures=True),
 )
 
 

@@ -100,9 +100,13 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """JSON values of a frozen value: dataclasses become objects, tuples lists, numbers that are not finite null."""
+    """JSON values of a frozen value: dataclasses become objects, tuples lists, numbers that are not finite null.
+
+    What is there for pictures only is left out.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        told = [field.name for field in fields(value) if "picture" not in field.metadata]
+        return {name: plain(getattr(value, name)) for name in told}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
