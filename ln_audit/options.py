@@ -11,11 +11,9 @@ from typing import Annotated, Any, Literal, Optional, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ln_audit.demand import Demand
+from ln_audit.demand import DTYPES, Demand
 from ln_audit.errors import UsageError
 from ln_audit.record.recipe import LEAST
-
-DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 _TARGET = "sample, gpt2, org/name, org/name@revision, hf://org/name, https://host/file, a folder or a file."
 
@@ -73,6 +71,13 @@ Expect = Annotated[
     Text, _option("--expect", "With --against: same (default), or derived: trained further.", "same|derived", _HELD)
 ]
 Lock = Annotated[Text, _option("--lock", "The lockfile that its norms must be those of.", "FILE", _HELD)]
+Policy = Annotated[
+    Text,
+    _option(
+        "--policy", "The policy; default: ln-audit.toml, or [tool.ln-audit] of pyproject.toml, here.", "FILE", _GATE
+    ),
+]
+PolicyFile = Annotated[Optional[str], typer.Argument(help="The policy; default: that of the working directory.")]
 Values = Annotated[
     Text,
     _option(
@@ -200,8 +205,8 @@ def values(text: str | None) -> Literal["final", "all"] | None:
     return cast("Literal['final', 'all'] | None", text)
 
 
-def check(demand: Demand, targets: Sequence[str]) -> Demand:
-    """The demand with the policy of the working directory.
+def check(demand: Demand, targets: Sequence[str], policy_file: str | None = None) -> Demand:
+    """The demand with the policy that the call names, or with that of the working directory.
 
     Raises `UsageError` for a call that contradicts itself, before anything is opened.
     """
@@ -210,9 +215,9 @@ def check(demand: Demand, targets: Sequence[str]) -> Demand:
 
     policy.required(demand.require)
     _check_values(demand)
-    _check_targets(demand, targets)
-    locked = None if demand.lock is None else read(demand.lock)
-    return replace(demand, policy=policy.read("."), locked=locked)
+    demand = replace(demand, policy=policy.read(".", policy_file))
+    _check_targets(demand, targets or policy.named(demand))
+    return replace(demand, locked=None if demand.lock is None else read(demand.lock))
 
 
 def _check_values(demand: Demand) -> None:
@@ -235,7 +240,8 @@ def _check_values(demand: Demand) -> None:
 def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
     """What belongs to one target needs one; a recording that carries its own norm needs none."""
     if not targets and (not demand.recordings or demand.before is not None):
-        raise UsageError("targets: expected a target, or a recording that carries its own norm, found neither alone")
+        told = "targets: expected a target, or a recording that carries its own norm, found neither alone"
+        raise UsageError(told, hint="" if demand.policy is None else f"{demand.policy.path} names no target either")
     carried = {"--family": demand.family, "--config": demand.config, "--full": demand.full, "--norm": demand.norm}
     carried["--lock"] = demand.lock
     unused = [option for option, value in carried.items() if value and not targets]
@@ -256,5 +262,5 @@ def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
 def help_for(arguments: Sequence[str]) -> str:
     """The help that belongs to a call: `ln-audit verify --help`."""
     command = next((word for word in arguments if not word.startswith("-")), None)
-    known = ("verify", "report", "explain", "families", "trace", "record", "lock")
+    known = ("verify", "report", "explain", "families", "trace", "record", "lock", "policy")
     return f"ln-audit {command} --help" if command in known else "ln-audit --help"
