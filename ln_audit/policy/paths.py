@@ -30,13 +30,16 @@ def same(one: str, other: str) -> bool:
     """Whether two targets are the same: the same word, the same path, or the same file of the same repository."""
     if one == other:
         return True
-    if "://" not in one + other and (os.path.lexists(one) or os.path.lexists(other)):
-        return _real(one) == _real(other)
+    places = _place(one), _place(other)
+    if places != (None, None):  # what exists here is no model on the Hub, whatever it is called
+        return places[0] == places[1]
     return _repository(one) == _repository(other) is not None
 
 
-def _real(path: str) -> str:
-    return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111
+def _place(word: str) -> str | None:
+    """Where something of that name is on this machine."""
+    path = os.path.expanduser(word)  # noqa: PTH111
+    return os.path.realpath(path) if "://" not in word and word != _PACKAGED and os.path.lexists(path) else None
 
 
 def _repository(word: str) -> tuple[str, str | None] | None:

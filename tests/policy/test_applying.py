@@ -1,16 +1,21 @@
-"""A policy only ever adds."""
+"""A policy only ever adds; a call that says otherwise is refused."""
 
-import hashlib
-from datetime import date, datetime
+from dataclasses import replace
 
 import pytest
 
 from ln_audit import checks, policy
-from ln_audit.demand import Waiver
+from ln_audit.demand import Demand, Policy, PolicyTarget, Rules
 from ln_audit.errors import UsageError
 from ln_audit.report import Rule
+from tests.shared import FIXTURES
 
 RULE = Rule("LN107", "known-values")
+LOCK = str(FIXTURES / "good" / "gpt2-locked" / "ln-audit.lock")
+
+
+def under(rules: Rules = Rules(), *targets: PolicyTarget, **call: object) -> Demand:
+    return Demand(policy=Policy("p.toml", "0" * 64, rules=rules, targets=targets), **call)  # type: ignore[arg-type]
 
 
 def test_rules_are_required_by_id_name_or_all():
@@ -26,110 +31,141 @@ def test_an_unknown_rule_is_a_usage_error():
 
 def test_a_required_skip_becomes_required_and_nothing_else_changes():
     skip, other = RULE.skipped("a", "why"), Rule("LN001", "missing-norm").skipped("b", "why")
-    applied = policy.apply([skip, other, RULE.passed("c", "ok")], frozenset({"LN107"}), strict=False)
+    applied = policy.apply([skip, other, RULE.passed("c", "ok")], frozenset({"LN107"}), strict="")
     assert [finding.required for finding in applied] == [True, False, False]
     assert applied[1:] == (other, RULE.passed("c", "ok"))
 
 
-def test_strict_fails_warnings_and_says_so():
-    (held,) = policy.apply([RULE.warned("a", "odd")], frozenset(), strict=True)
+def test_strict_fails_warnings_and_says_by_what():
+    (held,) = policy.apply([RULE.warned("a", "odd")], frozenset(), strict="--strict")
     assert (held.status, held.reason) == ("fail", "a warning, failed by --strict")
-    assert policy.apply([RULE.warned("a", "odd")], frozenset(), strict=False) == (RULE.warned("a", "odd"),)
+    assert policy.apply([RULE.warned("a", "odd")], frozenset(), strict="") == (RULE.warned("a", "odd"),)
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("demand", "by"),
     [
-        "[tool.ln-audit]\nstrict = true\n",
-        "[tool.ln-audit.gate]\n",
-        "[ tool . ln-audit ]\nstrict = true\n",
-        '[tool."ln-audit"]\nstrict = true\n',
-        "tool.ln-audit.strict = true\n",
-        "tool = { ln-audit = { strict = true } }\n",
-        '[tool."ln\\u002daudit"]\nstrict = true\n',
-        "[tool.ln-audit\n",
+        (Demand(), ""),
+        (Demand(strict=True), "--strict"),
+        (under(strict=True), "--strict"),
+        (under(Rules(strict=True)), "strict in p.toml"),
+        (under(Rules(strict=True), strict=True), "strict in p.toml"),
     ],
 )
-def test_a_policy_that_would_be_ignored_is_refused_however_it_is_spelt(tmp_path, content):
-    (tmp_path / "pyproject.toml").write_text(content)
-    with pytest.raises(UsageError, match="pyproject.toml: "):
-        policy.read(str(tmp_path))
+def test_by_what_warnings_fail(demand, by):
+    assert policy.strict_by(demand) == by
+    assert policy.held(demand).strict == bool(by)
 
 
-def test_a_policy_file_is_refused_as_a_dangling_link_or_a_folder(tmp_path):
-    (tmp_path / "ln-audit.toml").symlink_to("nowhere")
-    with pytest.raises(UsageError, match="ln-audit.toml: expected a file, found none that can be read"):
-        policy.read(str(tmp_path))
-    (tmp_path / "ln-audit.toml").unlink()
-    (tmp_path / "ln-audit.toml").mkdir()
-    with pytest.raises(UsageError, match="ln-audit.toml: expected a file, found none that can be read"):
-        policy.read(str(tmp_path))
+def test_what_the_policy_asks_for_is_added_to_the_call_and_adding_it_again_changes_nothing():
+    rules = Rules(
+        require=("LN202",), strict=True, values="all", output_dtype="bfloat16", before_rounded="float16", norm="ln_f",
+        family="gpt2", config="c.json", revision="main", against="a", expect="derived", lock="l", recordings=("r",),
+    )  # fmt: skip
+    demand = under(rules, require=("LN107", "LN202"), recordings=("own", "r"))
+    found = policy.held(demand)
+    assert found == replace(
+        demand, require=("LN202", "LN107"), strict=True, values="all", output_dtype="bfloat16", before_rounded="float16",
+        norm="ln_f", family="gpt2", config="c.json", revision="main", against="a", expect="derived", lock="l",
+        recordings=("r", "own"),
+    )  # fmt: skip
+    assert policy.held(found) == found
+    assert policy.held(Demand(norm="x")) == Demand(norm="x")
 
 
-@pytest.mark.parametrize("content", ["[tool.ruff]\n", "[project]\nname = 'ln-audit'\n", "# [tool.ln-audit]\n"])
-def test_another_projects_pyproject_is_no_policy(tmp_path, content):
-    (tmp_path / "pyproject.toml").write_text(content)
-    assert policy.read(str(tmp_path)) is None
-    assert policy.read(str(tmp_path / "nowhere")) is None
+@pytest.mark.parametrize(
+    ("rules", "call", "message"),
+    [
+        (Rules(values="all"), {"values": "final"}, "--values: expected all, as p.toml says, found final"),
+        (
+            Rules(output_dtype="float32"),
+            {"output_dtype": "float16"},
+            "--output-dtype: expected float32, as p.toml says, ",
+        ),
+        (Rules(before_rounded="float32"), {"before_rounded": "float16"}, "--before-rounded: expected float32, "),
+        (Rules(lock="a"), {"lock": "b"}, "--lock: expected a, as p.toml says, found b"),
+        (Rules(family="gpt2"), {"family": "llama"}, "--family: expected gpt2, "),
+        (Rules(revision="a"), {"revision": "b"}, "--revision: expected a, "),
+        (Rules(config="a"), {"config": "b"}, "--config: expected a, "),
+        (Rules(norm="a"), {"norm": "b"}, "--norm: expected a, "),
+        (Rules(against="a"), {"against": "b"}, "--against: expected a, "),
+        (
+            Rules(against="a"),
+            {"against": "a", "expect": "derived"},
+            "--expect: expected same, as p.toml says, found derived",
+        ),
+    ],
+)
+def test_a_call_that_says_otherwise_is_refused(rules, call, message):
+    with pytest.raises(UsageError) as caught:
+        policy.held(under(rules, **call))
+    assert caught.value.message.startswith(message)
+    assert caught.value.hint == "a call adds to the policy and changes nothing in it: leave the option out"
 
 
-@pytest.mark.parametrize(("file", "table"), [("ln-audit.toml", ""), ("pyproject.toml", "tool.ln-audit.")])
-def test_waivers_are_read_from_it_with_the_day_of_reading(tmp_path, file, table):
-    row = 'rule = "zero-gain"\nnorm = "ln_f"\nreason = "pruned"\nuntil = 2027-01-31\n'
-    (tmp_path / file).write_text(f"[[{table}waiver]]\n{row}")
-    found = policy.read(str(tmp_path))
-    assert found is not None
-    assert found.waivers == (Waiver("LN102", "ln_f", "pruned", date(2027, 1, 31)),)
-    assert found.read_on == datetime.now().astimezone().date()
+def test_targets_of_the_policy_are_taken_where_a_call_names_none():
+    demand = under(Rules(), PolicyTarget("a"), PolicyTarget("b"))
+    assert policy.named(demand) == ("a", "b")
+    assert [target for target, _ in policy.work(demand, ())] == ["a", "b"]
+    assert [target for target, _ in policy.work(demand, ("c",))] == ["c"]
+    assert policy.named(replace(demand, recordings=("stands for itself",))) == ()
+    assert policy.named(Demand()) == ()
+    assert policy.work(Demand(), ("c",)) == (("c", Demand()),)
+    assert policy.work(under(), ()) == ()
 
 
-ACME = """
-[{}family.acme]
-model_types = ["acme"]
-[{}family.acme.sizes.d]
-[[{}family.acme.norm]]
-name = "norm"
-role = "final"
-kind = "rms_norm"
-shape = ["d"]
-"""
+def test_a_target_is_held_to_the_general_rules_and_to_its_own():
+    general = Rules(
+        require=("LN202",), families=("gpt2",), output_dtype="bfloat16", value_digests={"a": "1", "b": "1"}, pinned=True
+    )
+    own = Rules(
+        require=("LN107",), strict=True, output_dtype="float32", value_digests={"b": "2"}, file_digests={"f": "3"},
+        commits=("c",), norm="ln_f",
+    )  # fmt: skip
+    ((target, first), (_, second)) = policy.work(under(general, PolicyTarget("a", own), PolicyTarget("b")), ())
+    assert (target, first.require, first.strict, first.output_dtype, first.norm) == (
+        "a",
+        ("LN202", "LN107"),
+        True,
+        "float32",
+        "ln_f",
+    )
+    assert first.policy is not None
+    assert first.policy.rules == replace(
+        own, require=("LN202", "LN107"), families=("gpt2",), pinned=True, value_digests={"a": "1", "b": "2"}
+    )
+    assert second.policy is not None
+    assert second.policy.rules == general
+    assert policy.held(first) == first
+    assert (second.require, second.strict, second.output_dtype, second.norm) == (("LN202",), False, "bfloat16", None)
 
 
-@pytest.mark.parametrize(("file", "under"), [("ln-audit.toml", ""), ("pyproject.toml", "tool.ln-audit.")])
-def test_families_of_ones_own_are_read_from_it(tmp_path, file, under):
-    text = ACME.format(under, under, under)
-    (tmp_path / file).write_text(text)
-    found = policy.read(str(tmp_path))
-    assert found is not None
-    assert (found.path, found.sha256) == (file, hashlib.sha256(text.encode()).hexdigest())
-    assert [(name, family.name, family.model_types) for name, family in found.families.items()] == [
-        ("acme", "acme", ("acme",))
+def test_a_target_that_is_named_several_times_is_held_to_each():
+    demand = under(Rules(), PolicyTarget("./a", Rules(norm="x")), PolicyTarget("a"), PolicyTarget("a", Rules(norm="y")))
+    assert [(target, each.norm) for target, each in policy.work(demand, ())] == [("./a", "x"), ("a", None), ("a", "y")]
+
+
+def test_a_target_of_the_call_is_held_to_what_the_policy_says_of_it(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    monkeypatch.chdir(tmp_path)
+    demand = under(Rules(), PolicyTarget("model", Rules(norm="x")), PolicyTarget("org/name", Rules(norm="y")))
+    found = policy.work(demand, ("./model", "hf://org/name@main", "other"))
+    assert [(target, each.norm) for target, each in found] == [
+        ("./model", "x"),
+        ("hf://org/name@main", "y"),
+        ("other", None),
     ]
+    with pytest.raises(UsageError, match="--norm: expected x, as p.toml says, found z"):
+        policy.work(replace(demand, norm="z"), ("model",))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("strict = true\n", r"ln-audit.toml: expected only \[family.NAME\] and \[\[waiver\]\], found 'strict'"),
-        ("family = 3\n", "ln-audit.toml: family.: expected a table of that name, found 3"),
-        ("[family.acme]\nname = 'other'\n", "ln-audit.toml: family.acme: expected a table of that name, found "),
-        ("[family.acme]\n", r"ln-audit.toml: family.acme: norm: expected at least one \[\[norm\]\], found none"),
-        ("waiver = 3\n", r"ln-audit.toml: waiver: expected \[\[waiver\]\] tables, found 3"),
-        ("[[waiver]]\n", r"ln-audit.toml: waiver\[0\].rule: expected a value, found no such key"),
-        ("strict = 0x" + "f" * 900, r"ln-audit.toml: expected only \[family.NAME\] and \[\[waiver\]\], found 'strict'"),
-        ("family = 0x" + "f" * 900, "ln-audit.toml: family.: expected a table of that name, found "),
-        (
-            "a." * 30_000 + "a = 1",
-            "ln-audit.toml: expected TOML that can be read for a policy, found: expected keys of",
-        ),
-        (
-            f"a = {'[' * 9_000}",
-            "ln-audit.toml: expected TOML that can be read for a policy, found: expected a few levels",
-        ),
-        ("[family\n", "ln-audit.toml: expected TOML that can be read for a policy, found: "),
-    ],
-)
-def test_what_is_wrong_in_it_is_told_with_its_place(tmp_path, text, message):
-    (tmp_path / "ln-audit.toml").write_text(text)
-    with pytest.raises(UsageError, match=message):
-        policy.read(str(tmp_path))
+def test_its_locks_and_families_are_looked_at_before_anything_is_opened(tmp_path):
+    demand = under(Rules(), PolicyTarget("a", Rules(lock=LOCK)), PolicyTarget("b", Rules(lock=LOCK)))
+    (_, first), (_, second) = policy.work(demand, ())
+    assert first.locked is not None
+    assert first.locked is second.locked
+    assert first.locked.where == LOCK
+    with pytest.raises(UsageError, match="none: expected a lockfile that can be read"):
+        policy.work(under(Rules(), PolicyTarget("a"), PolicyTarget("b", Rules(lock="none"))), ())
+    with pytest.raises(UsageError, match="family gtp2: expected one of "):
+        policy.work(under(Rules(), PolicyTarget("a", Rules(family="gtp2"))), ())
