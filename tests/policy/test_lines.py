@@ -90,7 +90,8 @@ class Writer:
     """A document that is written at random, and the line of each key as it was written."""
 
     def __init__(self, draw) -> None:
-        self.draw, self.text, self.known, self.names = draw, "", {}, 0
+        self.draw, self.text, self.names = draw, "", 0
+        self.known: dict[tuple, int] = {}
 
     def put(self, text: str) -> None:
         self.text += text
