@@ -10,9 +10,10 @@ from tests.checks.subject_builder import WHOLE, floats, found, norm, subject
 
 GAIN, BIAS = (str(value_sha256(WHOLE[name], 0.0)) for name in ("ln_f.weight", "ln_f.bias"))
 NONE = "0" * 64
+LN_F = (norm(),)
 
 
-def under(values=None, files=None, tensors=WHOLE, norms=(norm(),), **changes):
+def under(values=None, files=None, tensors=WHOLE, norms=LN_F, **changes):
     rules = Rules(value_digests=values or {}, file_digests=files or {})
     policy = Policy("p.toml", "0" * 64, rules=rules)
     return subject(tensors, *norms, demand=Demand(policy=policy), **changes)

@@ -12,9 +12,10 @@ from ln_audit.report import SourceReport
 from tests.checks.subject_builder import WHOLE, found, norm, subject
 
 COMMIT, OTHER = "a" * 40, "b" * 40
+ANY = Demand()
 
 
-def under(rules: Rules, *, own=(), call=Demand(), **changes):
+def under(rules: Rules, *, own=(), call=ANY, **changes):
     policy = Policy("p.toml", "0" * 64, {family.name: family for family in own}, rules=rules)
     return subject(WHOLE, norm(), demand=replace(call, policy=policy), **changes)
 

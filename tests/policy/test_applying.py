@@ -13,8 +13,10 @@ from tests.shared import FIXTURES
 RULE = Rule("LN107", "known-values")
 LOCK = str(FIXTURES / "good" / "gpt2-locked" / "ln-audit.lock")
 
+NONE = Rules()
 
-def under(rules: Rules = Rules(), *targets: PolicyTarget, **call: object) -> Demand:
+
+def under(rules: Rules = NONE, *targets: PolicyTarget, **call: object) -> Demand:
     return Demand(policy=Policy("p.toml", "0" * 64, rules=rules, targets=targets), **call)  # type: ignore[arg-type]
 
 

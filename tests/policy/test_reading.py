@@ -128,7 +128,7 @@ FAMILY = '[family.acme]\n[family.acme.sizes.d]\n[[family.acme.norm]]\nname = "n"
         ("family = 3\n", ":1: family: expected [family.NAME] tables, found 3"),
         ("strict = 0x" + "f" * 900, ":1: strict: expected true or false, found 510486651"),
         ("\n[digests.values]\nln_f.weight = 'x'\n", ":3: digests.values.ln_f: expected 64 hexadecimal digits in lower case, found {'weight': 'x'}"),
-        ("[digests.values]\n'a.b' = 'x'\n", ":2: digests.values.\"a.b\": expected 64 hexadecimal digits"),
+        ("[digests.values]\n'a.b' = 'x'\n", ':2: digests.values."a.b": expected 64 hexadecimal digits'),
         ("targets = [\n'a',\n3\n]\n", ":3: targets[1]: expected a string, found 3"),
         ("[[target]]\ntarget = 'a'\n[[target]]\nlock = 'b'\n", ":3: target[1].target: expected a value (what is verified, "),
         ("[[target]]\ntarget = 'a'\nexpect = 'same'\n", ":3: target[0].expect: expected against, which it belongs to, found no such key"),
@@ -150,7 +150,7 @@ FAMILY = '[family.acme]\n[family.acme.sizes.d]\n[[family.acme.norm]]\nname = "n"
         (FAMILY.replace("[family.acme]", "[family.acme]\nmodel_type = 'x'", 1), ":2: family.acme: family: expected one of architectures, "),
         (FAMILY.replace("[family.acme]", "[family.acme]\nprefixes = 'x'", 1), ":2: family.acme: family.prefixes: expected a list of strings, "),
         (FAMILY.replace('["d"]', '["e"]'), ":1: family.acme: norm n: expected a key of [sizes], found 'e'"),
-        (FAMILY.replace("acme", '"a.c\\nme"').replace("rms_norm", "norm"), ":6: family.\"a.c\\nme\": norm[0].kind: expected one of "),
+        (FAMILY.replace("acme", '"a.c\\nme"').replace("rms_norm", "norm"), ':6: family."a.c\\nme": norm[0].kind: expected one of '),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_it_is_told_with_its_line_and_its_key(tmp_path, text, message):
@@ -165,7 +165,7 @@ def test_what_is_wrong_in_it_is_told_with_its_line_and_its_key(tmp_path, text, m
     ("text", "hint"),
     [
         ("families = ['gptt2']", "did you mean gpt2?"),
-        ("families = ['\\u4e00']".encode().decode("unicode_escape"), "`ln-audit families` lists them"),
+        ("families = ['一']", "`ln-audit families` lists them"),
         ("families = ['xlm-roberta']", "did you mean camembert?"),
         ("require = ['missing-norms']", "did you mean missing-norm?"),
         ("require = ['']", "`ln-audit explain` lists them"),

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ln_audit.families.bounds import TableError
+from ln_audit.families.table import made
 from ln_audit.policy.keys import POLICY
 from ln_audit.policy.telling import schema
 from ln_audit.policy.values import WrongError, table
@@ -127,6 +129,18 @@ def test_they_agree_on_a_right_document_in_which_something_was_changed(document,
 def test_they_agree_on_anything(document):
     document.pop("family", None)
     assert VALIDATOR.is_valid(as_json(document)) == reads(document)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), VALUES)
+def test_a_family_that_the_schema_refuses_is_refused_by_the_reader(data, value):
+    family = tomllib.loads(WHOLE)["family"]["acme"]
+    other = changed(family, data.draw(st.sampled_from(sorted(places(family), key=str))), value)
+    if "None" in str(other) or VALIDATOR.is_valid(as_json({"family": {"acme": other}})):  # TOML has no null
+        return
+    if reads({"family": {"acme": other}}):  # it is a table of that name
+        with pytest.raises(TableError):
+            made({"name": "acme", **other})
 
 
 def test_every_family_that_ships_is_valid_and_an_unknown_key_in_one_is_not():
