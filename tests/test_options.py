@@ -71,3 +71,17 @@ def test_a_lock_is_read_once_before_anything_is_opened(tmp_path):
         options.check(Demand(lock="none"), ["a"])
     with pytest.raises(UsageError, match="--lock: expected a target that it applies to, found none"):
         options.check(Demand(lock=str(tmp_path / "l"), recordings=("r",)), [])
+
+
+def test_the_targets_of_a_policy_count_as_those_of_the_call(tmp_path):
+    (tmp_path / "p.toml").write_text('targets = ["a", "b"]\n')
+    checked = options.check(Demand(), [], str(tmp_path / "p.toml"))
+    assert checked.policy is not None
+    assert [each.target for each in checked.policy.targets] == ["a", "b"]
+    with pytest.raises(UsageError, match="--norm: expected one target, found 2"):
+        options.check(Demand(norm="n"), [], str(tmp_path / "p.toml"))
+    options.check(Demand(norm="n"), ["a"], str(tmp_path / "p.toml"))
+    (tmp_path / "p.toml").write_text("targets = []\n")
+    with pytest.raises(UsageError, match="targets: expected a target, ") as caught:
+        options.check(Demand(), [], str(tmp_path / "p.toml"))
+    assert caught.value.hint == f"{tmp_path / 'p.toml'} names no target either"
