@@ -106,9 +106,7 @@ def verify(
     from ln_audit.policy import work
 
     held = work(demand, targets or ())
-    recipe = asked.to_record(
-        record, Recipe(text, dtype=dtype, device=device, norms=(norm,) if norm else ()), random, held
-    )
+    recipe = asked.to_record(record, Recipe(text, dtype=dtype, device=device), random, held)
     writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color)
     from ln_audit.audit import audit, audit_recording
 
@@ -116,9 +114,9 @@ def verify(
         from ln_audit.record.here import verified
 
         shown = output.progress if demand.progress else output.no_progress
-        reports = tuple(report for target, asked_ in held for report in verified(target, asked_, recipe, shown))
+        reports = tuple(report for target, own in held for report in verified(target, own, recipe, shown))
     elif held:
-        reports = tuple(report for target, asked_ in held for report in audit(target, asked_))
+        reports = tuple(report for target, own in held for report in audit(target, own))
     else:
         reports = tuple(audit_recording(path, demand) for path in demand.recordings)
     raise typer.Exit(writer.write(reports, demand.policy))

@@ -1,11 +1,13 @@
 """The policy is the file that the call names, or that of the working directory; what would be ignored is refused."""
 
 import hashlib
+import sys
 
 import pytest
 
 from ln_audit.errors import UsageError
 from ln_audit.policy.found import find, read
+from tests.test_cli import run
 
 
 @pytest.mark.parametrize(
@@ -113,3 +115,12 @@ def test_ten_megabytes_are_enough(tmp_path):
     (tmp_path / "ln-audit.toml").write_bytes(b"#" * 10_000_001)
     with pytest.raises(UsageError, match="ln-audit.toml: expected at most 10,000,000 bytes, found more"):
         read(str(tmp_path))
+
+
+def test_where_there_is_none_nothing_that_reads_one_is_imported(tmp_path):
+    code = (
+        "import sys; from ln_audit import cli; code = cli.main(['verify', 'sample', '--quiet']);"
+        "print(code, sorted(name for name in sys.modules if name.startswith('ln_audit.policy.')), file=sys.stderr)"
+    )
+    made = run(sys.executable, "-c", code, cwd=tmp_path)
+    assert made.stderr == "0 ['ln_audit.policy.applying', 'ln_audit.policy.found']\n"
