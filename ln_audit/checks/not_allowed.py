@@ -14,13 +14,13 @@ How to mend: name the commit, which the failure tells; or allow the family or th
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ln_audit.errors import LnAuditError
 from ln_audit.families import recognise
 from ln_audit.report import Finding, Rule
 from ln_audit.sources import hub_target, local
+from ln_audit.sources.hub_cache import COMMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ln_audit.demand import Policy
 
 RULE = Rule("LN304", "not-allowed")
-_COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
 _MOST_NAMED = 8
 
 
@@ -68,7 +67,7 @@ def _pinned(subject: Subject, policy: Policy) -> Iterator[Finding]:
     if subject.kind != "hub":
         return
     asked, now = subject.asked, subject.revision
-    if asked is not None and _COMMIT.fullmatch(asked) and asked == now:
+    if asked is not None and COMMIT.fullmatch(asked) and asked == now:
         yield RULE.passed("revision", f"named by its commit {now}")
         return
     told = f"{subject.identity}: revision: expected a commit as {policy.path} says, found {asked or 'none'}"
@@ -89,7 +88,7 @@ def _source_pinned(subject: Subject, policy: Policy) -> Iterator[Finding]:
     except LnAuditError as error:
         yield RULE.skipped(what, error.message, required=True)
         return
-    if asked is not None and _COMMIT.fullmatch(asked):
+    if asked is not None and COMMIT.fullmatch(asked):
         yield RULE.passed(what, f"named by its commit {asked}")
         return
     now = None if subject.twin is None or subject.twin.report is None else subject.twin.report.revision

@@ -11,9 +11,9 @@ from ln_audit.demand import Demand
 from ln_audit.errors import LnAuditError, UsageError
 from ln_audit.policy.applying import ALL, work
 from ln_audit.policy.found import OWN, PROJECT, read
-from ln_audit.policy.values import COMMIT
 from ln_audit.printable import one_line, without_secrets
 from ln_audit.sources import hub, hub_target, source_of
+from ln_audit.sources.hub_cache import COMMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ln_audit import checks
 from ln_audit.checks import expired_waiver
+from ln_audit.policy.applying import ALL
 from ln_audit.printable import one_line
+from ln_audit.sources.hub_cache import COMMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
 LONGEST = 4_000  # characters of a string; signed addresses have a thousand
 MOST = 10_000  # items of a list or table
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-SHA256, COMMIT = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{40}")
-ALL = "all"
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class WrongError(Exception):
