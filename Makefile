@@ -57,9 +57,10 @@ format: $(VENV)/.dev ## write the code as ruff would
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fixtures: $(VENV)/.dev ## build fixtures/ and the family index again: the same bytes each time
+fixtures: $(VENV)/.dev ## build fixtures/, the family index and the policy's schema again: the same bytes each time
 	$(BIN)/python fixtures/build.py
 	$(BIN)/python scripts/index_families.py
+	$(BIN)/python scripts/policy_schema.py
 	$(BIN)/python scripts/derive_names.py
 
 golden: $(VENV)/.dev ## write again what each output is for the runs of tests/reports/made.py; look at the difference

@@ -29,8 +29,8 @@ def audit(target: str, demand: Demand) -> tuple[Report, ...]:
     Never raises for what the target holds: an input that cannot be audited is a report with an error, whose verdict is
     incomplete. Raises `UsageError` when the call itself is wrong.
     """
+    demand = with_lock(policy.held(demand))
     require = policy.required(demand.require)
-    demand = with_lock(demand)
     source: Source | None = None
     try:
         against = None if demand.against is None else twin.examined(demand.against, demand)
@@ -58,6 +58,7 @@ def audit_recording(path: str, demand: Demand) -> Report:
 
     As `audit`, it never raises for what the file holds; a recording that does not say what its norm is needs a target.
     """
+    demand = policy.held(demand)
     require = policy.required(demand.require)
     source: Source | None = None
     try:
@@ -101,7 +102,7 @@ def judged(
         norms,
         account.parameters(subject, norms),
         subject.comparisons,
-        policy.apply(found, require, strict=demand.strict),
+        policy.apply(found, require, strict=policy.strict_by(demand)),
         (*account.not_checked(subject, source), *waivers.unused(found, subject)),
         error,
         twin.report(subject),

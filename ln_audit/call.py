@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
+from ln_audit.demand import DTYPES
 from ln_audit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -13,14 +14,16 @@ if TYPE_CHECKING:
 
     from ln_audit.demand import Demand
 
-DTYPES = ("float32", "bfloat16", "float16", "float64")
 
+def under_policy(demand: Demand, targets: Sequence[str], policy_file: str | None = None) -> Demand:
+    """The demand with the policy that the call names, or with that of the working directory, whose targets stand for none given.
 
-def under_policy(demand: Demand, targets: Sequence[str]) -> Demand:
-    """The demand with the policy of the working directory. Raises `UsageError`, as `sound` does."""
+    Raises `UsageError`, as `sound` does.
+    """
     from ln_audit import policy
 
-    return replace(sound(demand, targets), policy=policy.read("."))
+    demand = replace(demand, policy=policy.read(".", policy_file))
+    return sound(demand, targets or policy.named(demand))
 
 
 def sound(demand: Demand, targets: Sequence[str]) -> Demand:
@@ -57,7 +60,8 @@ def _check_values(demand: Demand) -> None:
 def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
     """What belongs to one target needs one; a recording that carries its own norm needs none."""
     if not targets and (not demand.recordings or demand.before is not None):
-        raise UsageError("targets: expected a target, or a recording that carries its own norm, found neither alone")
+        told = "targets: expected a target, or a recording that carries its own norm, found neither alone"
+        raise UsageError(told, hint="" if demand.policy is None else f"{demand.policy.path} names no target either")
     carried = {"--family": demand.family, "--config": demand.config, "--full": demand.full, "--norm": demand.norm}
     carried["--lock"] = demand.lock
     unused = [option for option, value in carried.items() if value and not targets]

@@ -16,6 +16,7 @@ from ln_audit import options as opt
 from ln_audit.demand import Demand
 from ln_audit.errors import AuditError, UsageError
 from ln_audit.options import Plain, PlainGroup
+from ln_audit.policy_commands import commands as policy_commands
 from ln_audit.record import asked
 from ln_audit.record.recipe import Recipe
 
@@ -28,6 +29,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
 )
+
+
+app.add_typer(policy_commands, name="policy")
 
 
 @app.callback()
@@ -66,6 +70,7 @@ def verify(
     lock: opt.Lock = None,
     require: opt.Require = None,
     strict: opt.Strict = False,
+    policy: opt.Policy = None,
     revision: opt.Revision = None,
     offline: opt.Offline = False,
     full: opt.Full = False,
@@ -99,21 +104,22 @@ def verify(
         full=full,
         progress=terminal.obeys_escapes(sys.stderr) and not quiet,
     )
-    demand = call.under_policy(demand, targets or ())
-    recipe = asked.to_record(
-        record, Recipe(text, dtype=dtype, device=device, norms=(norm,) if norm else ()), random, targets
-    )
+    demand = call.under_policy(demand, targets or (), policy)
     writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color, command=ctx.obj)
     demand = replace(demand, pictures=writer.pictures)
+    from ln_audit.policy import work
+
+    held = work(demand, targets or ())
+    recipe = asked.to_record(record, Recipe(text, dtype=dtype, device=device), random, held)
     from ln_audit.audit import audit, audit_recording
 
     if recipe is not None:
         from ln_audit.record.here import verified
 
         shown = output.progress if demand.progress else output.no_progress
-        reports = tuple(report for target in targets or () for report in verified(target, demand, recipe, shown))
-    elif targets:
-        reports = tuple(report for target in targets for report in audit(target, demand))
+        reports = tuple(report for target, own in held for report in verified(target, own, recipe, shown))
+    elif held:
+        reports = tuple(report for target, own in held for report in audit(target, own))
     else:
         reports = tuple(audit_recording(path, demand) for path in demand.recordings)
     raise typer.Exit(writer.write(reports, demand.policy))
@@ -127,6 +133,7 @@ def report(
     family: opt.Family = None,
     revision: opt.Revision = None,
     values: opt.Values = None,
+    policy: opt.Policy = None,
     offline: opt.Offline = False,
     format_: opt.Format = "text",
     output_: opt.Output = None,
@@ -137,7 +144,7 @@ def report(
         config=config, family=family, revision=revision, values=call.values(values) or "all", offline=offline,
         progress=terminal.obeys_escapes(sys.stderr),
     )  # fmt: skip
-    demand = call.under_policy(demand, [target])
+    demand = call.under_policy(demand, [target], policy)
     writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=no_color, command=ctx.obj)
     from ln_audit.audit import audit
     from ln_audit.reports import parameters
@@ -153,6 +160,7 @@ def lock(
     config: opt.Config = None,
     family: opt.Family = None,
     revision: opt.Revision = None,
+    policy: opt.Policy = None,
     offline: opt.Offline = False,
     full: opt.Full = False,
     quiet: opt.Quiet = False,
@@ -162,7 +170,7 @@ def lock(
         config=config, family=family, revision=revision, values="all", offline=offline, full=full,
         progress=terminal.obeys_escapes(sys.stderr) and not quiet,
     )  # fmt: skip
-    demand = call.under_policy(demand, [target])
+    demand = call.under_policy(demand, [target], policy)
     from ln_audit.lock.writing import text
     from ln_audit.locking import DEFAULT_FILE, former, made, told
 
@@ -188,13 +196,13 @@ def explain(rule: opt.RuleName = None) -> None:
 
 
 @app.command(cls=Plain)
-def families(name: opt.FamilyName = None) -> None:
+def families(name: opt.FamilyName = None, policy: opt.Policy = None) -> None:
     """Which families are known? With a name: what it promises of its norms, and where that was learnt."""
     from ln_audit.catalogue import known, promises
     from ln_audit.policy import read
 
-    policy = read(".")
-    own = {} if policy is None else policy.families
+    found = read(".", policy)
+    own = {} if found is None else found.families
     output.emit(known(own) if name is None else promises(name, own))
 
 
@@ -206,6 +214,7 @@ def trace(
     config: opt.Config = None,
     family: opt.Family = None,
     revision: opt.Revision = None,
+    policy: opt.Policy = None,
     offline: opt.Offline = False,
     format_: opt.TraceFormat = "text",
     output_: opt.TraceOutput = None,
@@ -215,8 +224,9 @@ def trace(
     from ln_audit.tracing import FORMATS, told, traced
 
     demand = Demand(
-        norm=norm, config=config, family=family, revision=revision, offline=offline, values="final", policy=read(".")
-    )
+        norm=norm, config=config, family=family, revision=revision, offline=offline, values="final",
+        policy=read(".", policy),
+    )  # fmt: skip
     writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=True).only(FORMATS)
     found = traced(recording, target, demand)
     writer.tell(lambda form: told(found, form))
@@ -236,6 +246,7 @@ def record(
     device: opt.Device = None,
     family: opt.Family = None,
     revision: opt.Revision = None,
+    policy: opt.Policy = None,
     offline: opt.Offline = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -244,8 +255,7 @@ def record(
     recipe = asked.recipe(given, random)
     if file is None:
         raise UsageError("--output: expected a file to write the recording to, found none", hint="-o run.safetensors")
-    demand = Demand(family=family, revision=revision, offline=offline)
-    demand = call.under_policy(demand, [target])
+    demand = call.under_policy(Demand(family=family, revision=revision, offline=offline), [target], policy)
     from ln_audit.record.run import record as run
 
     shown = output.progress if terminal.obeys_escapes(sys.stderr) and not quiet else output.no_progress

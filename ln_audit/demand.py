@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from ln_audit.families.schema import Family
     from ln_audit.lock.schema import Lock
+
+
+DTYPES = ("float32", "bfloat16", "float16", "float64")  # in which a run may store what a norm gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,43 @@ class Waiver:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """The policy file that was read: where, its SHA-256, the families of one's own that it describes, and its waivers.
+class Rules:
+    """What a policy asks of an artifact: of every one, or of one of its targets. The names are those of `Demand`."""
 
-    `read_on` is the day it was read on: what a waiver's last day is compared with.
+    require: tuple[str, ...] = ()
+    strict: bool = False
+    families: tuple[str, ...] | None = None  # the only ones that are allowed; None: any
+    pinned: bool = False  # a model on the Hub must be given by its commit
+    commits: tuple[str, ...] = ()  # the only ones that are allowed; none: any
+    value_digests: Mapping[str, str] = field(default_factory=dict)  # a norm's parameter → its value_sha256
+    file_digests: Mapping[str, str] = field(default_factory=dict)  # a file of the target → its SHA-256
+    values: str | None = None
+    output_dtype: str | None = None
+    before_rounded: str | None = None
+    norm: str | None = None
+    family: str | None = None
+    config: str | None = None
+    revision: str | None = None
+    against: str | None = None
+    expect: Literal["same", "derived"] | None = None
+    lock: str | None = None
+    recordings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTarget:
+    """A target that the policy names, as a call would, and what it asks of that one beside its general rules."""
+
+    target: str
+    rules: Rules = Rules()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy file that was read: where, its SHA-256, and what it says.
+
+    `families` are those of one's own that it describes, `rules` what it asks of the artifact at hand. `read_on` is the day it
+    was read on: what a waiver's last day is compared with.
     """
 
     path: str
@@ -38,6 +74,12 @@ class Policy:
     families: Mapping[str, Family] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
     read_on: date | None = None
+    rules: Rules = Rules()
+    targets: tuple[PolicyTarget, ...] = ()
+
+    def without_rules(self) -> Policy:
+        """What it says of families alone: for what is read beside the artifact that is judged."""
+        return replace(self, rules=Rules(), waivers=())
 
     def expired(self, waiver: Waiver) -> bool:
         """Whether a waiver's last day is over."""

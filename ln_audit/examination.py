@@ -16,7 +16,7 @@ from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.formats.config import read_config
 from ln_audit.formats.dtypes import Decoded, readable
 from ln_audit.lock import file_hashes
-from ln_audit.sources import open_source
+from ln_audit.sources import hub, hub_target, open_source, source_of
 from ln_audit.sources.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,11 +30,19 @@ _LARGEST = 16_000_000  # bytes of one norm tensor: the widest known have 0.2 MB,
 
 def opened(target: str, demand: Demand) -> Source:
     """The place that the target names. Raises `SourceError`, `UsageError`."""
-    return open_source(target, Settings(demand.revision, demand.offline, demand.full, demand.progress))
+    return open_source(target, Settings(demand.revision, demand.offline, _whole(target, demand), demand.progress))
+
+
+def _whole(target: str, demand: Demand) -> bool:
+    """Whether whole files are downloaded: with --full, and where the policy has the digest of one that is on the Hub."""
+    digests = demand.policy is not None and demand.policy.rules.file_digests
+    return demand.full or (bool(digests) and not demand.offline and source_of(target) is hub)
 
 
 def promised(target: str, demand: Demand) -> Subject:
     """The target's first artifact with its norms' values read, for what is no verdict (trace). Raises `AuditError`."""
+    if demand.policy is not None:
+        demand = replace(demand, policy=demand.policy.without_rules())
     source = opened(target, demand)
     *_, subject = read(source, find_artifacts(source)[0], demand)
     return subject
@@ -45,7 +53,11 @@ def read(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subject
     checkpoint = read_checkpoint(source, artifact)
     config = read_config(source, demand.config)
     own = None if demand.config is None else read_config(source)
-    subject = Subject(source.identity, source.revision, checkpoint, config, None, None, (), demand, own_config=own)
+    asked = hub_target.parse(source.spec, demand.revision).revision if source.kind == "hub" else None
+    subject = Subject(
+        source.identity, source.revision, checkpoint, config, None, None, (), demand,
+        own_config=own, kind=source.kind, asked=asked,
+    )  # fmt: skip
     yield subject
     subject = _identified(subject)
     yield subject
@@ -53,10 +65,20 @@ def read(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subject
     yield subject
     held = demand.against is not None or demand.lock is not None  # all norms are held to something
     for_all = demand.values == "all" or (demand.values is None and (held or source.kind in ("local", "sample")))
-    subject = with_values(subject, subject.norms if for_all else subject.final())
+    subject = with_values(subject, subject.norms if for_all else (*subject.final(), *_with_digests(subject)))
     if demand.locked is not None:
         subject = replace(subject, hashes=file_hashes.known(source, checkpoint.files, full=demand.full))
     yield subject
+    if demand.policy is not None and demand.policy.rules.file_digests:
+        whole = file_hashes.whole(source, demand.policy.rules.file_digests)
+        yield replace(subject, hashes={**subject.hashes, **whole})
+
+
+def _with_digests(subject: Subject) -> Iterator[Norm]:
+    """The norms of which the policy has a digest."""
+    policy = subject.demand.policy
+    for name in () if policy is None else policy.rules.value_digests:
+        yield from (norm for norm, _ in subject.called(name))
 
 
 def _identified(subject: Subject) -> Subject:
@@ -91,7 +113,7 @@ def with_values(subject: Subject, norms: tuple[Norm, ...]) -> Subject:
     tensors = subject.checkpoint.tensors
     names = [
         name
-        for norm in norms
+        for norm in dict.fromkeys(norms)
         for name in (*norm.tensors, *(other for _, other in norm.copies))
         if name in tensors and name not in subject.values and _readable(tensors[name], subject.checkpoint)
     ]

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ln_audit import account
+from ln_audit import account, policy
 from ln_audit.audit import failure, followed, judged, steps, unopened
 from ln_audit.errors import AuditError, UsageError
 from ln_audit.examination import opened
@@ -40,6 +40,8 @@ def made(target: str, demand: Demand) -> Locking:
 
     Never raises for what the target holds. Raises `UsageError` for a wrong call, or for a target of several artifacts.
     """
+    demand = policy.held(demand)
+    require = policy.required(demand.require)
     source = None
     try:
         source = opened(target, demand)
@@ -47,7 +49,7 @@ def made(target: str, demand: Demand) -> Locking:
         if others:
             raise _several(target, [artifact.file, *(each.file for each in others)])
         subject, error = followed(steps(source, artifact, demand, None))
-        report = judged(source, subject, error, demand, frozenset())
+        report = judged(source, subject, error, demand, require)
         if subject is None or report.verdict is not Verdict.PASS:
             return Locking(report, None)
         hashes = file_hashes.known(source, subject.checkpoint.files, full=demand.full)

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ln_audit import reports
-from ln_audit.call import DTYPES
+from ln_audit.demand import DTYPES
 from ln_audit.errors import UsageError
 from ln_audit.record.recipe import LEAST
 
@@ -70,6 +70,13 @@ Expect = Annotated[
     Text, _option("--expect", "With --against: same (default), or derived: trained further.", "same|derived", _HELD)
 ]
 Lock = Annotated[Text, _option("--lock", "The lockfile that its norms must be those of.", "FILE", _HELD)]
+Policy = Annotated[
+    Text,
+    _option(
+        "--policy", "The policy; default: ln-audit.toml, or [tool.ln-audit] of pyproject.toml, here.", "FILE", _GATE
+    ),
+]
+PolicyFile = Annotated[Optional[str], typer.Argument(help="The policy; default: that of the working directory.")]
 Values = Annotated[
     Text,
     _option(
@@ -189,5 +196,5 @@ def number(option: str, text: str | None) -> float | None:
 def help_for(arguments: Sequence[str]) -> str:
     """The help that belongs to a call: `ln-audit verify --help`."""
     command = next((word for word in arguments if not word.startswith("-")), None)
-    known = ("verify", "report", "explain", "families", "trace", "record", "lock")
+    known = ("verify", "report", "explain", "families", "trace", "record", "lock", "policy")
     return f"ln-audit {command} --help" if command in known else "ln-audit --help"

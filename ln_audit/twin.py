@@ -31,7 +31,8 @@ class Examined:
 
 def examined(target: str, demand: Demand) -> Examined:
     """The source with all values of its norms. Never raises for what it holds; raises `UsageError` for a wrong call."""
-    own = Demand(offline=demand.offline, progress=demand.progress, values="all", policy=demand.policy)
+    policy = None if demand.policy is None else demand.policy.without_rules()
+    own = Demand(offline=demand.offline, progress=demand.progress, values="all", policy=policy)
     source: Source | None = None
     try:
         source = opened(target, own)

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from ln_audit import checks
-from ln_audit.checks import expired_waiver
-from ln_audit.demand import Waiver
-from ln_audit.errors import UsageError
-from ln_audit.formats.shown import shown
 from ln_audit.printable import one_line
 
 if TYPE_CHECKING:
@@ -19,48 +13,11 @@ if TYPE_CHECKING:
 
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Norm
+    from ln_audit.demand import Waiver
     from ln_audit.result import Finding
 
-_KEYS = ("rule", "norm", "reason", "until")
 _INDEX = re.compile(r"\\\{[a-z]+\\\}")  # `{layer}`, escaped
 _MARK = "waived_until"
-
-
-def read(rows: object, where: str) -> tuple[Waiver, ...]:
-    """The `[[waiver]]` tables of a policy. Raises `UsageError` that names the key, what was expected and what was found."""
-    if not isinstance(rows, list):
-        raise UsageError(f"{where}: expected [[waiver]] tables, found {shown(rows)}")
-    return tuple(_waiver(row, f"{where}[{at}]") for at, row in enumerate(rows))
-
-
-def _waiver(row: object, where: str) -> Waiver:
-    if not isinstance(row, dict):
-        raise UsageError(f"{where}: expected a table, found {shown(row)}")
-    if unknown := sorted(set(row) - set(_KEYS)):
-        raise UsageError(f"{where}: expected {', '.join(_KEYS)} and no other key, found {shown(unknown[0])}")
-    for key in _KEYS:
-        if key not in row:
-            raise UsageError(f"{where}.{key}: expected a value, found no such key", hint=_WHY[key])
-    for key in _KEYS[:3]:
-        if not isinstance(row[key], str) or not row[key].strip():
-            raise UsageError(f"{where}.{key}: expected a string, found {shown(row[key])}", hint=_WHY[key])
-    if not isinstance(row["until"], date) or isinstance(row["until"], datetime):
-        raise UsageError(f"{where}.until: expected a date, found {shown(row['until'])}", hint=_WHY["until"])
-    try:
-        rule = checks.find(row["rule"]).RULE
-    except UsageError as error:
-        raise UsageError(f"{where}.rule: {error.message}") from error
-    if rule is expired_waiver.RULE:
-        raise UsageError(f"{where}.rule: expected a rule that can be waived, found {shown(row['rule'])}")
-    return Waiver(rule.id, row["norm"], one_line(row["reason"].strip()), row["until"])
-
-
-_WHY = {
-    "rule": 'a waiver is for one rule: rule = "LN102"',
-    "norm": 'a waiver is for one norm, or one in every layer: norm = "h.{layer}.ln_1"',
-    "reason": "a waiver says why",
-    "until": "a waiver ends: until = 2027-01-31",
-}
 
 
 def applied(findings: Iterable[Finding], subject: Subject) -> tuple[Finding, ...]:

@@ -36,6 +36,7 @@ LAYERS = [
     {"tracing", "locking", "call"},
     {"terminal"},
     {"explain", "catalogue", "output", "options", "library"},
+    {"policy_commands"},
     {"cli"},
     {"__main__"},
 ]
@@ -82,7 +83,18 @@ def test_imports_only_point_down(path):
 
 @pytest.mark.parametrize(
     "folder",
-    ["sources", "formats", "families", "recording", "diagnosis", "resolving_power", "checks", "reports", "numerics"],
+    [
+        "sources",
+        "formats",
+        "families",
+        "recording",
+        "diagnosis",
+        "resolving_power",
+        "checks",
+        "policy",
+        "reports",
+        "numerics",
+    ],
 )
 def test_no_module_imports_from_its_own_packages_init(folder):
     names = {path.stem for path in (PACKAGE / folder).iterdir()}  # modules, and folders of them
@@ -125,7 +137,7 @@ RULES = {
     "LN009": "wrong-convention", "LN101": "not-finite", "LN102": "zero-gain", "LN103": "untrained",
     "LN104": "lone-outlier", "LN105": "duplicate-norm", "LN106": "unusual-offset",
     "LN107": "known-values", "LN201": "off-reference", "LN202": "resolving-power", "LN203": "other-weights", "LN301": "differs-from-source",
-    "LN302": "lock-mismatch", "LN303": "expired-waiver",
+    "LN302": "lock-mismatch", "LN303": "expired-waiver", "LN304": "not-allowed", "LN305": "digest-mismatch",
 }  # fmt: skip
 
 
@@ -208,12 +220,13 @@ def test_the_changelog_knows_this_version():
     assert released[0] == ln_audit.__version__
 
 
-def test_the_family_index_is_up_to_date():
+@pytest.mark.parametrize("script", ["index_families.py", "policy_schema.py"])
+def test_what_a_script_writes_is_up_to_date(script):
     import subprocess
     import sys
 
     run = subprocess.run(
-        [sys.executable, "scripts/index_families.py", "--check"],
+        [sys.executable, f"scripts/{script}", "--check"],
         cwd=ROOT,
         capture_output=True,
         text=True,

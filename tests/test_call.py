@@ -71,3 +71,17 @@ def test_the_policy_of_the_working_directory_is_read(tmp_path, monkeypatch):
     found = call.under_policy(Demand(), ["a"]).policy
     assert found is not None
     assert found.path == "ln-audit.toml"
+
+
+def test_the_targets_of_a_policy_count_as_those_of_the_call(tmp_path):
+    (tmp_path / "p.toml").write_text('targets = ["a", "b"]\n')
+    checked = call.under_policy(Demand(), [], str(tmp_path / "p.toml"))
+    assert checked.policy is not None
+    assert [each.target for each in checked.policy.targets] == ["a", "b"]
+    with pytest.raises(UsageError, match="--norm: expected one target, found 2"):
+        call.under_policy(Demand(norm="n"), [], str(tmp_path / "p.toml"))
+    call.under_policy(Demand(norm="n"), ["a"], str(tmp_path / "p.toml"))
+    (tmp_path / "p.toml").write_text("targets = []\n")
+    with pytest.raises(UsageError, match="targets: expected a target, ") as caught:
+        call.under_policy(Demand(), [], str(tmp_path / "p.toml"))
+    assert caught.value.hint == f"{tmp_path / 'p.toml'} names no target either"

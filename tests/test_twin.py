@@ -4,8 +4,9 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from ln_audit.audit import audit
-from ln_audit.demand import Demand
+from ln_audit.demand import Demand, Policy, Rules
 from ln_audit.result import Verdict
+from ln_audit.twin import examined
 from scripts.source_faults.artifacts import converted
 from scripts.source_faults.models import SPECS, build
 from scripts.source_faults.writers import write
@@ -101,3 +102,10 @@ def test_replicas_are_each_held_to_the_source_and_so_to_one_another(tmp_path, ca
     assert cli.main(["verify", first, second, "--against", str(GOOD)]) == 0
     assert cli.main(["verify", first, second, other, "--against", str(GOOD)]) == 1
     assert "one bit of [3]: bit 0" in capsys.readouterr().out
+
+
+def test_the_source_is_not_held_to_the_policys_rules():
+    policy = Policy("p.toml", "0" * 64, rules=Rules(file_digests={"config.json": "0" * 64}))
+    found = examined(str(GOOD), Demand(policy=policy))
+    assert found.subject is not None
+    assert found.subject.hashes == {}

@@ -7,7 +7,6 @@ import pytest
 
 from ln_audit import policy, waivers
 from ln_audit.demand import Demand, Policy, Waiver
-from ln_audit.errors import UsageError
 from ln_audit.families.recognise import load
 from ln_audit.result import Finding, Rule
 from tests.checks.subject_builder import norm, subject
@@ -122,7 +121,7 @@ def test_what_was_not_decided_and_what_passed_is_not_touched():
 
 def test_strict_fails_warnings_but_no_waived_ones():
     findings = [ZERO.warned("ln_f", "one zero"), ZERO.warned("transformer.h.3.ln_1", "one zero")]
-    held = policy.apply(waivers.applied(findings, of(waiver("ln_f"))), frozenset(), strict=True)
+    held = policy.apply(waivers.applied(findings, of(waiver("ln_f"))), frozenset(), strict="--strict")
     assert [finding.status for finding in held] == ["warn", "fail"]
 
 
@@ -133,44 +132,3 @@ def test_one_that_accepts_nothing_here_is_told():
         "ln-audit.toml: waiver of LN102 for h.{layer}.ln_1: nothing here to waive"
     ]
     assert list(waivers.unused([], subject({}, norm()))) == []
-
-
-ROW = {"rule": "zero-gain", "norm": "ln_f", "reason": " pruned\n", "until": LATER}
-
-
-def test_rows_are_read_with_their_rules_id():
-    assert waivers.read([ROW], "p: waiver") == (Waiver("LN102", "ln_f", "pruned", LATER),)
-    assert waivers.read([], "p: waiver") == ()
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ({}, "p: waiver: expected [[waiver]] tables, found {}"),
-        ([3], "p: waiver[0]: expected a table, found 3"),
-        (
-            [ROW, {**ROW, "layer": 1}],
-            "p: waiver[1]: expected rule, norm, reason, until and no other key, found 'layer'",
-        ),
-        ([{"rule": "LN102"}], "p: waiver[0].norm: expected a value, found no such key"),
-        ([{**ROW, "reason": " "}], "p: waiver[0].reason: expected a string, found ' '"),
-        ([{**ROW, "norm": ["ln_f"]}], "p: waiver[0].norm: expected a string, found ['ln_f']"),
-        ([{**ROW, "until": "2027-01-31"}], "p: waiver[0].until: expected a date, found '2027-01-31'"),
-        ([{**ROW, "rule": "LN998"}], "p: waiver[0].rule: rule 'LN998': expected one of LN001 missing-norm"),
-        ([{**ROW, "rule": "LN303"}], "p: waiver[0].rule: expected a rule that can be waived, found 'LN303'"),
-    ],
-)
-def test_what_is_wrong_is_told_with_its_place(rows, message):
-    with pytest.raises(UsageError) as caught:
-        waivers.read(rows, "p: waiver")
-    assert str(caught.value).startswith(message)
-
-
-def test_a_moment_is_no_date():
-    import tomllib
-
-    (row,) = tomllib.loads("[[waiver]]\nrule = 'LN102'\nnorm = 'x'\nreason = 'y'\nuntil = 2027-01-31T00:00:00Z\n")[
-        "waiver"
-    ]
-    with pytest.raises(UsageError, match="until: expected a date, found "):
-        waivers.read([row], "p: waiver")

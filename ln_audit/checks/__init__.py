@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from ln_audit.checks import (
     differs_from_source,
+    digest_mismatch,
     duplicate_norm,
     expired_waiver,
     known_values,
     lock_mismatch,
     lone_outlier,
     missing_norm,
+    not_allowed,
     not_finite,
     off_reference,
     other_weights,
@@ -74,6 +76,8 @@ CHECKS: tuple[Check, ...] = (
     differs_from_source,
     lock_mismatch,
     expired_waiver,
+    not_allowed,
+    digest_mismatch,
 )
 
 

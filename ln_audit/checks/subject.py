@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ln_audit.against.compared import Compared
     from ln_audit.comparison import Comparison
-    from ln_audit.core import Checkpoint, Norm, Place, Recognised, Stored
+    from ln_audit.core import Checkpoint, Norm, Place, Recognised, SourceKind, Stored
     from ln_audit.demand import Demand
     from ln_audit.families.known import Known
     from ln_audit.families.reading import Reading
@@ -62,7 +62,11 @@ class Subject:
     known: Known | None = None
     own_config: Config | None = None  # the artifact's own, where the caller gave another
     twin: Twin | None = None  # with --against
-    hashes: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of whole files, with --lock, where they are known
+    hashes: Mapping[str, str] = field(
+        default_factory=dict
+    )  # SHA-256 of whole files, with --lock and of a policy's digests, where known
+    kind: SourceKind = "local"
+    asked: str | None = None  # the revision by which a model on the Hub was named; None where none was
     candidates: tuple[str, ...] = ()  # what could be a norm, where the family is unknown
 
     def present(self) -> Iterator[tuple[Norm, str]]:
@@ -71,6 +75,18 @@ class Subject:
             for name in norm.tensors:
                 if name in self.checkpoint.tensors:
                     yield norm, name
+
+    def called(self, name: str) -> tuple[tuple[Norm, str], ...]:
+        """The parameters of norms that a policy calls so, each with its norm: by the tensor's name in this checkpoint, or by
+        the norm's, this checkpoint's or the family's own, with .gain or .bias behind it.
+        """
+        bare, _, role = name.rpartition(".")
+        return tuple(
+            (norm, tensor)
+            for norm in self.norms
+            for part, tensor in (("gain", norm.gain), ("bias", norm.bias))
+            if tensor is not None and (tensor == name or (part == role and bare in (norm.name, norm.promised)))
+        )
 
     def renamed(self, norm: Norm) -> tuple[str, ...]:
         """What a norm's missing parameters may be called, where a graph computes norms with parameters that no family

@@ -28,7 +28,11 @@ _TOUCHING = re.compile(r"\}[0-9]*\{")  # nothing tells where one number ends: ev
 
 
 class TableError(Exception):
-    """A table that is TOML but no family; the message has no file name yet."""
+    """A table that is TOML but no family; the message has no file name yet. `at` is the key that it is about."""
+
+    def __init__(self, message: str, at: str | None = None) -> None:
+        super().__init__(message)
+        self.at = message.partition(": ")[0] if at is None else at
 
 
 def family(made: Family) -> None:

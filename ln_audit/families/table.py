@@ -28,14 +28,22 @@ def parse(text: str, where: str) -> Family:
 
 
 def build(table: Mapping[str, Any], where: str) -> Family:
-    """A family of a table that is parsed already (`[family.acme]` in a policy). Raises `FamilyError`."""
+    """A family of a table that is parsed already. Raises `FamilyError`."""
     try:
-        return _family(dict(table))
+        return made(table)
     except TableError as error:
         raise FamilyError(f"{where}: {error}") from error
 
 
+def made(table: Mapping[str, Any]) -> Family:
+    """The same for a table inside a file (`[family.acme]` of a policy). Raises `TableError`, which says at which key."""
+    return _family(dict(table))
+
+
 def _family(rest: dict[str, Any]) -> Family:
+    for field in ("norms", "parts"):  # what the tables are called here, and nowhere in a file
+        if field in rest:
+            raise TableError(f"{field}: expected [[{field[:-1]}]], found {shown(field)}")
     rows = _some(rest.pop("norm", []), list, "norm", _MOST_NORMS)
     norms = tuple(_promise(row, f"norm[{i}]") for i, row in enumerate(rows))
     rows = _some(rest.pop("part", []), list, "part", _MOST_PARTS)
@@ -78,6 +86,8 @@ def _closed(norms: tuple[Promise, ...], sizes: Mapping[str, Size], epsilons: Map
 
 def _size(key: str, row: Any) -> Size:
     where = f"sizes.{key}"
+    if "key" in _typed(row, dict, where):
+        raise TableError(f"{where}.key: expected no such key, found {shown(row['key'])}")
     size = cast("Size", _build(Size, {"key": key, **_typed(row, dict, where)}, where))
     bounds.size(size, where)
     return size
@@ -144,7 +154,8 @@ def _build(cls: type, table: Mapping[str, Any], where: str) -> object:
     known = {field.name: field for field in fields(cls)}
     unknown = sorted(set(table) - set(known))
     if unknown:
-        raise TableError(f"{where}: expected one of {', '.join(sorted(known))}, found {shown(unknown[0])}")
+        told = f"{where}: expected one of {', '.join(sorted(known))}, found {shown(unknown[0])}"
+        raise TableError(told, f"{where}.{unknown[0]}")
     ready = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     try:
         value: object = cls(**ready)

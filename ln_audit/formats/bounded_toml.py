@@ -14,7 +14,7 @@ LONGEST_WORD = 1_000  # characters of a key or number that is not quoted; Python
 
 # What may hold any character: strings of four kinds, and comments. Every branch ends wherever the text does, so that no part
 # of it is looked at twice.
-_OPAQUE = re.compile(
+OPAQUE = re.compile(
     r'"""(?:[^"\\]++|\\.|"(?!""))*+(?:"{3,5}|\\?\Z)'
     r"|'''(?:[^']++|'(?!''))*+(?:'{3,5}|\Z)"
     r'|"(?:[^"\\\n]++|\\[^\n])*+["\\]?'
@@ -47,4 +47,4 @@ def loads(text: str) -> dict[str, Any]:
 
 def _words(text: str) -> Iterator[str]:
     """Everything that is no string and no comment: bare keys, dotted ones whole, numbers."""
-    return (word.strip() for word in _BETWEEN.split(_OPAQUE.sub("s", text)))
+    return (word.strip() for word in _BETWEEN.split(OPAQUE.sub("s", text)))

@@ -9,7 +9,7 @@ from ln_audit.core import Range
 from ln_audit.printable import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ln_audit.core import Source
 
@@ -25,6 +25,11 @@ def known(source: Source, files: Sequence[str], *, full: bool) -> dict[str, str]
     if full and source.kind in ("local", "sample"):
         checked = {file: _hashed(source, file) for file in files}
     return {one_line(file): checked[file] for file in files if file in checked}
+
+
+def whole(source: Source, files: Iterable[str]) -> dict[str, str]:
+    """The SHA-256 of each of these files that is there, read to its end. Raises `SourceError`."""
+    return {file: _hashed(source, file) for file in files if source.exists(file)}
 
 
 def _hashed(source: Source, file: str) -> str:

@@ -30,7 +30,7 @@ def recipe(given: Recipe, random: str | None, *, least: int | None = None) -> Re
     return replace(given, random=least if not said else count)
 
 
-def to_record(record: bool, given: Recipe, random: str | None, targets: Sequence[str] | None) -> Recipe | None:
+def to_record(record: bool, given: Recipe, random: str | None, targets: Sequence[object] | None) -> Recipe | None:
     """What `verify --record` runs; None without --record. Raises `UsageError` for what belongs to it and stands alone."""
     alone = {"--text": given.text, "--random": random, "--dtype": given.dtype, "--device": given.device}
     said = next((option for option, value in alone.items() if value is not None), None)

@@ -22,6 +22,8 @@ def verified(target: str, demand: Demand, recipe: Recipe, progress: Callable[[in
     """The reports on a target with a recording made of it now. A model that cannot be run makes them incomplete."""
     from ln_audit.record.run import record
 
+    if demand.norm is not None:  # by --norm, or by the policy for this target
+        recipe = replace(recipe, norms=(demand.norm,))
     with TemporaryDirectory(prefix="ln-audit-") as folder:
 
         @cache  # one run, however many artifacts the target has

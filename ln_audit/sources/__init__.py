@@ -16,7 +16,7 @@ from ln_audit.sources.settings import Settings
 if TYPE_CHECKING:
     from ln_audit.core import Source
 
-__all__ = ["SOURCES", "Settings", "SourceModule", "open_source"]
+__all__ = ["SOURCES", "Settings", "SourceModule", "open_source", "source_of"]
 
 
 class SourceModule(Protocol):
@@ -33,13 +33,18 @@ class SourceModule(Protocol):
 SOURCES: tuple[SourceModule, ...] = (sample, local, http, hub)
 
 
+def source_of(spec: str) -> SourceModule | None:
+    """The module that a target is for; None where it is written in no known form. Touches no network."""
+    return next((module for module in SOURCES if module.accepts(spec)), None)
+
+
 def open_source(spec: str, settings: Settings) -> Source:
     """The source that a target names. Raises `UsageError` for an empty one, `SourceError` for an unknown one."""
     if not spec.strip():
         raise UsageError("target: expected a model's name, path or URL, found an empty word")
-    for module in SOURCES:
-        if module.accepts(spec):
-            return module.open_source(spec, settings)
+    module = source_of(spec)
+    if module is not None:
+        return module.open_source(spec, settings)
     written = "a model on the Hub is written org/name, org/name@revision (a / in a revision as %2F) or hf://org/name"
     path = "://" not in spec and ("/" in spec or "." in spec)  # with a file's suffix, or with more than one /
     raise SourceError(

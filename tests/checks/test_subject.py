@@ -41,3 +41,15 @@ def test_what_is_too_large_to_look_at_or_cannot_be_read_is_not_known_to_be_all_z
     assert not made.all_zero("large")
     assert made.all_zero("zero")
     assert not replace(made, checkpoint=replace(made.checkpoint, read=broken)).all_zero("zero")
+
+
+def test_a_parameter_is_called_by_its_tensor_or_by_its_norm():
+    own = norm("transformer.h.0.ln_1", promised="h.0.ln_1", role="block", layer=0)
+    made = subject(WHOLE, own, norm())
+    names = ("h.0.ln_1.gain", "transformer.h.0.ln_1.gain", "transformer.h.0.ln_1.weight", "ln_f.bias")
+    assert [[(n.name, tensor) for n, tensor in made.called(name)] for name in names] == [
+        *[[("transformer.h.0.ln_1", "transformer.h.0.ln_1.weight")]] * 3,
+        [("ln_f", "ln_f.bias")],
+    ]
+    assert [made.called(name) for name in ("h.0.ln_1.weight", "ln_f", "gain", ".gain", "")] == [()] * 5
+    assert subject({}, norm(bias=None)).called("ln_f.bias") == ()

@@ -3,8 +3,9 @@
 import pytest
 
 from ln_audit.errors import FamilyError
+from ln_audit.families.bounds import TableError
 from ln_audit.families.schema import Condition, Epsilon, Neighbour, Part, Promise, Size
-from ln_audit.families.table import parse
+from ln_audit.families.table import made, parse
 
 GOOD = """
 name = "acme"
@@ -144,3 +145,22 @@ def test_a_row_that_contradicts_itself_is_refused(old, new, message):
 def test_a_part_without_a_place_is_refused():
     with pytest.raises(FamilyError, match=r"part\[0\].prefixes: expected at least one, found none"):
         parse(GOOD + '[[part]]\nconfig = "c"\nprefixes = []\n', "acme.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("norms = 3\n" + GOOD, r"acme.toml: norms: expected \[\[norm\]\], found 'norms'"),
+        ("parts = 3\n" + GOOD, r"acme.toml: parts: expected \[\[part\]\], found 'parts'"),
+        (GOOD.replace("default = 4", 'default = 4\nkey = "e"', 1), r"acme.toml: sizes.width.key: expected no such key, found 'e'"),
+    ],
+)  # fmt: skip
+def test_no_key_is_taken_and_ignored(text, message):
+    with pytest.raises(FamilyError, match=message):
+        parse(text, "acme.toml")
+
+
+def test_an_error_says_at_which_key_it_is():
+    with pytest.raises(TableError) as caught:
+        made({"name": "x", "norm": [{"name": "n", "role": "final", "kind": "rms_norm", "gian": 1}]})
+    assert caught.value.at == "norm[0].gian"

@@ -80,3 +80,15 @@ def test_a_call_that_contradicts_itself(words, told, capsys):
 def test_a_recording_needs_a_target_to_be_made_of(capsys):
     assert cli.main(["verify", "--record"]) == 2
     assert "expected" in capsys.readouterr().err
+
+
+def test_the_norm_that_a_policy_names_for_a_target_is_the_one_that_is_recorded(tmp_path, monkeypatch, capsys):
+    saved("gpt2", tmp_path / "gpt2")
+    (tmp_path / "ln-audit.toml").write_text(
+        '[[target]]\ntarget = "gpt2"\nnorm = "h.0.ln_1"\n[[target]]\ntarget = "./gpt2"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["verify", "--record", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    norms = [comparison["norm"] for report in document["reports"] for comparison in report["comparisons"]]
+    assert norms == ["transformer.h.0.ln_1", "transformer.ln_f"]

@@ -1,0 +1,55 @@
+"""Targets and files as a policy names them: paths are relative to the policy's own folder, wherever the program is called."""
+
+from __future__ import annotations
+
+import os
+
+from ln_audit.sources import hub_target
+
+_PATH_STARTS = (".", "/", "~", "\\")  # what nobody writes who means a model's name
+_PACKAGED = "sample"
+
+
+def file(name: str, folder: str) -> str:
+    """A file's path from the working directory."""
+    return os.path.join(folder, name) if folder else name  # noqa: PTH118 - a string that messages repeat
+
+
+def target(word: str, folder: str) -> str:
+    """A target as a call from the working directory would write it. A path that exists wins over a Hub name, as there."""
+    if not folder or "://" in word or word == _PACKAGED:
+        return word
+    path = word if word.startswith("~") else os.path.join(folder, word)  # noqa: PTH118
+    if word.startswith(_PATH_STARTS) or os.path.lexists(path) or not hub_target.looks_like_hub(word):
+        # A word may not turn into a Hub's name: `ci/model` is a path here, and stays one where it is missing.
+        return path if os.path.isabs(path) or path.startswith(_PATH_STARTS) else os.path.join(".", path)  # noqa: PTH117, PTH118
+    return f"hf://{word}" if os.path.lexists(word) else word  # a folder of the working directory is not meant
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two targets are the same: the same word, the same path, or the same file of the same repository."""
+    if one == other:
+        return True
+    places = _place(one), _place(other)
+    if places != (None, None):  # what exists here is no model on the Hub, whatever it is called
+        return places[0] == places[1]
+    return _repository(one) == _repository(other) is not None
+
+
+def _place(word: str) -> str | None:
+    """Where something of that name is on this machine."""
+    path = os.path.expanduser(word)  # noqa: PTH111
+    return os.path.realpath(path) if "://" not in word and word != _PACKAGED and os.path.lexists(path) else None
+
+
+def _repository(word: str) -> tuple[str, str | None] | None:
+    """The repository on the Hub and the file in it, whatever the revision; None for what is not written as one."""
+    from ln_audit.errors import LnAuditError
+
+    if not hub_target.looks_like_hub(word):
+        return None
+    try:
+        found = hub_target.parse(word, None)
+    except LnAuditError:
+        return None
+    return found.repo, found.path

@@ -1,0 +1,126 @@
+"""The policy is the file that the call names, or that of the working directory; what would be ignored is refused."""
+
+import hashlib
+import sys
+
+import pytest
+
+from ln_audit.errors import UsageError
+from ln_audit.policy.found import find, read
+from tests.test_cli import run
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[tool.ln-audit]\nstrikt = true\n",
+        "[tool.ln-audit.gate]\n",
+        "[ tool . ln-audit ]\nstrikt = true\n",
+        '[tool."ln-audit"]\nstrikt = true\n',
+        "tool.ln-audit.strikt = true\n",
+        "tool = { ln-audit = { strikt = true } }\n",
+        '[tool."ln\\u002daudit"]\nstrikt = true\n',
+        '[tool."ln\\U0000002daudit"]\nstrikt = true\n',
+        "[tool.ln-audit\n",
+        "[tool]\nln-audit = 3\n",
+        "tool.ln-audit = []\n",
+    ],
+)
+def test_a_policy_that_would_be_ignored_is_refused_however_it_is_spelt(tmp_path, content):
+    (tmp_path / "pyproject.toml").write_text(content)
+    with pytest.raises(UsageError, match="^pyproject.toml:"):
+        read(str(tmp_path))
+
+
+def test_a_policy_file_is_refused_as_a_dangling_link_or_a_folder(tmp_path):
+    (tmp_path / "ln-audit.toml").symlink_to("nowhere")
+    with pytest.raises(UsageError, match="ln-audit.toml: expected a file, found none that can be read"):
+        read(str(tmp_path))
+    (tmp_path / "ln-audit.toml").unlink()
+    (tmp_path / "ln-audit.toml").mkdir()
+    with pytest.raises(UsageError, match="ln-audit.toml: expected a file, found none that can be read"):
+        read(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "content", ["[tool.ruff]\n", "[project]\nname = 'ln-audit'\n", "# [tool.ln-audit]\n", "tool = 3 # ln-audit"]
+)
+def test_another_projects_pyproject_is_no_policy(tmp_path, content):
+    (tmp_path / "pyproject.toml").write_text(content)
+    assert read(str(tmp_path)) is None
+    assert read(str(tmp_path / "nowhere")) is None
+
+
+def test_its_own_file_is_taken_before_pyproject_and_the_named_one_before_both(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.ln-audit]\n")
+    first = find(str(tmp_path))
+    (tmp_path / "ln-audit.toml").write_text("strict = true\n")
+    second = find(str(tmp_path))
+    (tmp_path / "ci").mkdir()
+    (tmp_path / "ci" / "gate.toml").write_text("strict = false\n")
+    third = find(str(tmp_path), str(tmp_path / "ci" / "gate.toml"))
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert [(each.path, each.folder, each.root, each.table) for each in (first, second, third)] == [
+        ("pyproject.toml", "", ("tool", "ln-audit"), {}),
+        ("ln-audit.toml", "", (), {"strict": True}),
+        (str(tmp_path / "ci" / "gate.toml"), str(tmp_path / "ci"), (), {"strict": False}),
+    ]
+
+
+def test_its_digest_is_that_of_its_bytes(tmp_path):
+    (tmp_path / "pyproject.toml").write_bytes(b"[tool.ln-audit]\r\n# \xc3\xa4\n")
+    found = read(str(tmp_path))
+    assert found is not None
+    assert (found.path, found.sha256) == (
+        "pyproject.toml",
+        hashlib.sha256(b"[tool.ln-audit]\r\n# \xc3\xa4\n").hexdigest(),
+    )
+
+
+@pytest.mark.parametrize("name", ["none.toml", "", ".", "a\0b", "x" * 5_000])
+def test_a_policy_that_the_call_names_must_be_there(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="expected a file, found none that can be read"):
+        read(".", name)
+
+
+def test_a_pyproject_that_the_call_names_must_hold_one(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.ruff]\n")
+    with pytest.raises(UsageError, match=r"pyproject.toml: expected a table \[tool.ln-audit\], found none"):
+        read(".", str(tmp_path / "pyproject.toml"))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"strict = true\nstrict", "Expected '=' after a key in a key/value pair \\(at end of document\\)"),
+        (b"a = 1\nb = [\n\nc", "Invalid value \\(at line 4, column 1\\)"),
+        (b"a = '\xff'", "'utf-8' codec can't decode byte 0xff"),
+        (b"a." * 30_000 + b"a = 1", "expected keys of at most 17 words"),
+        (b"a = " + b"[" * 9_000, "expected a few levels of nesting, found hundreds"),
+        (b"a = 2026-02-30", "Invalid date or datetime \\(at line 1, column 5\\)"),
+    ],
+)
+def test_what_is_no_toml_is_refused(tmp_path, data, message):
+    (tmp_path / "ln-audit.toml").write_bytes(data)
+    with pytest.raises(
+        UsageError, match=f"ln-audit.toml: expected TOML that can be read for a policy, found: {message}"
+    ):
+        read(str(tmp_path))
+
+
+def test_ten_megabytes_are_enough(tmp_path):
+    (tmp_path / "ln-audit.toml").write_bytes(b"#" * 10_000_001)
+    with pytest.raises(UsageError, match="ln-audit.toml: expected at most 10,000,000 bytes, found more"):
+        read(str(tmp_path))
+
+
+def test_where_there_is_none_nothing_that_reads_one_is_imported(tmp_path):
+    code = (
+        "import sys; from ln_audit import cli; code = cli.main(['verify', 'sample', '--quiet']);"
+        "print(code, sorted(name for name in sys.modules if name.startswith('ln_audit.policy.')), file=sys.stderr)"
+    )
+    made = run(sys.executable, "-c", code, cwd=tmp_path)
+    assert made.stderr == "0 ['ln_audit.policy.applying', 'ln_audit.policy.found']\n"

@@ -1,0 +1,74 @@
+"""Paths of a policy belong to its folder: nothing that lies in the working directory is taken for what it names."""
+
+import pytest
+
+from ln_audit.policy import paths
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "ci" / "model").mkdir(parents=True)
+    (tmp_path / "org" / "shadow").mkdir(parents=True)
+    (tmp_path / "gpt2").mkdir()
+    (tmp_path / "plain.safetensors").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "word", ["model", "org/name", "./x", "sample", "hf://org/name", "https://host/f", "/abs", "~/x"]
+)
+def test_a_policy_of_the_working_directory_means_what_a_call_would(word, here):
+    assert paths.target(word, "") == word
+    assert paths.file(word, "") == word
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("model", "./ci/model"),
+        ("./model", "./ci/./model"),
+        ("../plain.safetensors", "./ci/../plain.safetensors"),
+        ("plain.safetensors", "./ci/plain.safetensors"),
+        ("none/of/it", "./ci/none/of/it"),
+        ("/abs/model", "/abs/model"),
+        ("~/model", "~/model"),
+        ("org/name", "org/name"),
+        ("gpt2-xl", "gpt2-xl"),
+        ("org/name@main", "org/name@main"),
+        ("org/shadow", "hf://org/shadow"),
+        ("gpt2", "hf://gpt2"),
+        ("sample", "sample"),
+        ("hf://org/name/file", "hf://org/name/file"),
+        ("https://host/f.safetensors?sig=x", "https://host/f.safetensors?sig=x"),
+    ],
+)
+def test_a_policy_of_another_folder_means_what_lies_there(word, meant, here):
+    assert paths.target(word, "ci") == meant
+
+
+def test_files_are_beside_it_or_absolute(here):
+    assert paths.file("a.lock", "ci") == "ci/a.lock"
+    assert paths.file("/a.lock", "ci") == "/a.lock"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("org/name", "org/name", True),
+        ("org/name", "hf://org/name@main", True),
+        ("gpt2-xl", "openai-community/gpt2-xl", True),
+        ("hf://org/name/a.gguf", "hf://org/name/b.gguf", False),
+        ("org/name", "org/other", False),
+        ("ci/model", "./ci/../ci/model", True),
+        ("gpt2", "hf://gpt2", False),
+        ("gpt2", "openai-community/gpt2", False),
+        ("sample", "./sample", False),
+        ("none", "./none.gguf", False),
+        ("https://host/f", "https://host/g", False),
+        ("hf://datasets/x", "hf://datasets/y", False),
+        ("hf://a/../b", "hf://a/../c", False),
+    ],
+)
+def test_which_targets_are_the_same(one, other, same, here):
+    assert paths.same(one, other) == paths.same(other, one) == same
