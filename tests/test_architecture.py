@@ -34,7 +34,7 @@ LAYERS = [
     {"audit"},
     {"trace", "trace_text", "worked_token", "reports", "record"},
     {"tracing", "locking", "call"},
-    {"explain", "catalogue", "output", "options", "library"},
+    {"explain", "catalogue", "output", "options", "library", "completion"},
     {"cli"},
     {"__main__"},
 ]
