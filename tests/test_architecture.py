@@ -36,7 +36,7 @@ LAYERS = [
     {"tracing", "locking", "call"},
     {"explain", "catalogue", "output", "options", "library", "completion"},
     {"cli"},
-    {"__main__"},
+    {"__main__", "hooks"},
 ]
 
 
