@@ -61,7 +61,7 @@ def test_a_good_model_is_committed_and_what_is_no_model_is_skipped(repo):
 
 @pytest.mark.parametrize(
     ("model", "epsilon", "verify", "lock"),
-    [("model", "0", "Failed", "Passed"), ("locked", "1e-06", "Passed", "Failed")],
+    [("model", "null", "Failed", "Passed"), ("locked", "1e-06", "Passed", "Failed")],
 )
 def test_a_changed_epsilon_is_not_committed_though_no_weight_changed(repo, model, epsilon, verify, lock):
     assert commit(repo).returncode == 0
