@@ -35,7 +35,10 @@ LAYERS = [
     {"trace", "trace_text", "worked_token", "reports", "record"},
     {"tracing", "locking", "call"},
     {"explain", "catalogue", "output", "options", "library", "completion"},
-    {"cli"},
+    {"in_process"},
+    {"saving", "norm_recording"},
+    {"pytest_plugin"},
+    {"cli", "trainer"},
     {"__main__", "hooks"},
 ]
 
