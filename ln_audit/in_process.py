@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ln_audit import options as asked
+from ln_audit import call
 from ln_audit.demand import Demand
 from ln_audit.errors import LnAuditError, UsageError
 from ln_audit.formats.shown import shown
@@ -15,7 +16,7 @@ from ln_audit.printable import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ln_audit.report import Report
+    from ln_audit.result import Report
 
 _SEVERAL = {"recording": "recordings", "require": "require"}  # options that may be repeated: a word, or a list of words
 _NOT_OPTIONS = {"policy", "locked", "record", "progress", "live"}
@@ -47,7 +48,7 @@ def verified(target: str | os.PathLike[str], *, live: Any = None, **options: Any
 
 def demand(target: str, *, live: Any = None, **options: Any) -> Demand:
     """What `verified` would hold a target to. Opens no target. Raises `UsageError`."""
-    return asked.check(_demand(options, live), [target])
+    return call.under_policy(_demand(options, live), [target])
 
 
 def passed(reports: Sequence[Report]) -> bool:
@@ -99,7 +100,7 @@ def _demand(options: dict[str, Any], live: Any) -> Demand:
         if value is not None:
             given[_SEVERAL.get(name, name)] = _value(name, value)
     values, expect = given.get("values"), given.get("expect")
-    given["values"], given["expect"] = asked.values(values), asked.expect(expect, given.get("against"))
+    given["values"], given["expect"] = call.values(values), call.expect(expect, given.get("against"))
     return Demand(**given)
 
 
@@ -108,13 +109,19 @@ def _value(name: str, value: Any) -> Any:
     if name in _SWITCHES and isinstance(value, bool):
         return value
     if name in _NUMBERS and isinstance(value, (int, float)):
-        return asked.number(name, str(value))
+        return _number(name, value)
     if name in _SEVERAL and isinstance(value, (list, tuple)):
         return tuple(_word(name, each) for each in value)
     word = _word(name, value) if name not in (*_SWITCHES, *_NUMBERS) else None
     if word is None:
         raise UsageError(f"{name}: expected a {'switch' if name in _SWITCHES else 'number'}, found {shown(value)}")
     return (word,) if name in _SEVERAL else word
+
+
+def _number(name: str, value: float) -> float:
+    if not isfinite(value):
+        raise UsageError(f"{name}: expected a finite number, found {value}")
+    return float(value)
 
 
 def _word(name: str, value: Any) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ln_audit.comparison import Comparison
-    from ln_audit.report import Report
+    from ln_audit.result import Report
 
     Judge = Callable[..., Report]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from ln_audit.norm_recording import NormRecording
-    from ln_audit.report import Report
+    from ln_audit.result import Report
 
 MARKER = "ln_checkpoint"
 _LONGEST = 2_000  # characters of a message, 100 of a title; the section has the rest

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from ln_audit.report import Report
+    from ln_audit.result import Report
 
 LOG = logging.getLogger("ln_audit")
 

@@ -22,7 +22,7 @@ except ImportError as error:
     raise ImportError(_WAY) from error
 
 if TYPE_CHECKING:
-    from ln_audit.report import Report
+    from ln_audit.result import Report
 
 __all__ = ["NormCallback"]
 
