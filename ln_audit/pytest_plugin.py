@@ -29,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{MARKER}(target, **options): fails the test unless ln-audit verify passes the checkpoint"
     )
+    config.pluginmanager.register(_AfterTheTest(), "ln-audit after the test")
 
 
 @pytest.fixture
@@ -75,25 +76,29 @@ def norm_recording(request: pytest.FixtureRequest, ln_verify: Callable[..., Repo
     return made
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Checkpoints before the test itself; after it, that what it recorded was judged."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Checkpoints come before the test itself."""
     if item.get_closest_marker(MARKER) is not None:
         _judge(item, _marked(item))
-    yield
-    recording = item.stash.get(_RECORDING, None)
-    if recording is not None and recording.complaint():
-        pytest.fail(recording.complaint(), pytrace=False)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+class _AfterTheTest:
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """Whether what a test recorded was judged; not reached by one that failed already."""
+        recording = item.stash.get(_RECORDING, None)
+        if recording is not None and recording.complaint():
+            pytest.fail(recording.complaint(), pytrace=False)
+
+
+@pytest.hookimpl(hookwrapper=True)  # the older kind, which every pytest knows
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     """The reports of what failed, as sections below the failure."""
-    report = yield
-    found = item.stash.get(_SECTIONS, None)
+    outcome = yield
+    report, found = outcome.get_result(), item.stash.get(_SECTIONS, None)
     if report.failed and found is not None:
         report.sections.extend(found)
-    return report
 
 
 def _marked(item: pytest.Item) -> tuple[Report, ...]:

@@ -7,7 +7,7 @@ import os
 import pty
 import re
 import select
-import signal
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,11 @@ class Terminal:
     def __init__(self, command: list[str], home: Path, path: str) -> None:
         self.seen = ""
         here = {"HOME": str(home), "PATH": path, "TERM": "dumb", "PS1": "ready> ", "LANG": "C.UTF-8"}
-        self._child, self._file = pty.fork()
-        if self._child == 0:
-            os.chdir(home)
-            os.execvpe(command[0], command, here)
+        self._file, end = pty.openpty()
+        self._shell = subprocess.Popen(
+            command, cwd=home, env=here, stdin=end, stdout=end, stderr=end, start_new_session=True
+        )
+        os.close(end)
 
     def send(self, keys: str) -> None:
         """Press keys."""
@@ -46,7 +47,6 @@ class Terminal:
 
     def close(self) -> None:
         """End the shell."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._child, signal.SIGKILL)
-        os.waitpid(self._child, 0)
+        self._shell.kill()
+        self._shell.wait(timeout=20)
         os.close(self._file)

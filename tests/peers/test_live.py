@@ -90,3 +90,25 @@ def test_a_derived_model_may_have_moved(tmp_path):
     with torch.no_grad():
         model.model.norm.weight += 0.01 * torch.randn(32)
     assert verify_saved(folder, model, expect="derived")[0].verdict == 0
+
+
+@pytest.mark.parametrize("model_type", ["bert", "t5", "gemma3", "qwen2_vl", "whisper", "mamba", "qwen3_next", "clip"])
+def test_every_norm_of_models_of_other_shapes_is_found_in_both(model_type, tmp_path):
+    from scripts.derive import tiny as built
+
+    model: Any = built.build(model_type)
+    built.disturb(model)
+    model.save_pretrained(tmp_path)
+    (report,) = verify_saved(tmp_path, model)
+    assert report.against is not None
+    assert report.against.pairs == len(report.norms) > 0
+    from ln_audit.record.names import tensors
+
+    held = tensors(model)
+    for norm in (report.norms[0], report.norms[-1]):
+        gain = held[norm.tensors[0].name]
+        with torch.no_grad():
+            gain[0] += 0.25
+        assert finding(verified(tmp_path, live=model)[0]) == [f"fail {norm.norm.name}"]
+        with torch.no_grad():
+            gain[0] -= 0.25
