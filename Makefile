@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers test-families test-real docs source-faults mutate lint format fixtures golden families fuzz bench bench-peers clean
+.PHONY: help verify test test-peers test-families test-real docs source-faults mutate lint format fixtures golden families fuzz bench bench-peers wheel clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -88,6 +88,9 @@ fuzz: $(VENV)/.dev ## random mutations of good files, against the reference read
 	$(BIN)/python scripts/fuzz_torch.py 50000
 	$(BIN)/python scripts/fuzz_gguf.py 50000
 	$(BIN)/python scripts/fuzz_containers.py 50000
+
+wheel: $(VENV)/.dev ## build the wheel, install it without extras into a clean environment, and check its exit codes
+	$(BIN)/python scripts/try_wheel.py
 
 bench-peers: $(VENV)/.dev ## the same planted faults in front of other tools, in an environment of their own (some minutes)
 	$(BIN)/python scripts/bench_peers.py

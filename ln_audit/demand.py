@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import date
 
+    from ln_audit.core import Checkpoint, Source
     from ln_audit.families.schema import Family
     from ln_audit.lock.schema import Lock
 
@@ -87,6 +88,18 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class InMemory:
+    """A model in this process that a target is held to: its config.json as a source, and its tensors.
+
+    `failure` says why it cannot be compared, where that is known before anything is read.
+    """
+
+    source: Source
+    checkpoint: Checkpoint
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """What the caller holds the artifact to, and what may be done to find out. Says nothing about how it is written."""
 
@@ -110,6 +123,7 @@ class Demand:
     output_dtype: str | None = None
     before_rounded: str | None = None
     against: str | None = None
+    live: InMemory | None = None  # what `against` then is the name of
     expect: Literal["same", "derived"] = "same"  # of the values of --against
     lock: str | None = None
     locked: Lock | None = None  # what that file holds, read once before anything is opened

@@ -50,7 +50,11 @@ def promised(target: str, demand: Demand) -> Subject:
 
 def read(source: Source, artifact: Artifact, demand: Demand) -> Iterator[Subject]:
     """One artifact without its recordings: its header, what it is, what it promises, its values."""
-    checkpoint = read_checkpoint(source, artifact)
+    yield from found_in(source, read_checkpoint(source, artifact), demand)
+
+
+def found_in(source: Source, checkpoint: Checkpoint, demand: Demand) -> Iterator[Subject]:
+    """The same with a checkpoint whose header was read already."""
     config = read_config(source, demand.config)
     own = None if demand.config is None else read_config(source)
     asked = hub_target.parse(source.spec, demand.revision).revision if source.kind == "hub" else None

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ln_audit import reports
+from ln_audit import completion, reports
 from ln_audit.demand import DTYPES
 from ln_audit.errors import UsageError
 from ln_audit.record.recipe import LEAST
@@ -22,15 +22,26 @@ Locked = Annotated[str, typer.Argument(help=f"What to lock: {_TARGET}", show_def
 MaybeTarget = Annotated[Optional[str], typer.Argument(help=f"The model that it was recorded from: {_TARGET}")]
 Recorded = Annotated[str, typer.Argument(help=f"What to run: {_TARGET}", show_default=False)]
 RecordingFile = Annotated[Optional[str], typer.Argument(help="A recording (safetensors).", show_default=False)]
-RuleName = Annotated[Optional[str], typer.Argument(help="A rule's id or name: LN001 or missing-norm.")]
-
-FamilyName = Annotated[Optional[str], typer.Argument(help="A family, a model_type, or a table of your own: FILE.toml.")]
+RuleName = Annotated[
+    Optional[str], typer.Argument(help="A rule's id or name: LN001 or missing-norm.", autocompletion=completion.rules)
+]
+_FAMILY = "A family, a model_type, or a table of your own: FILE.toml."
+FamilyName = Annotated[Optional[str], typer.Argument(help=_FAMILY, autocompletion=completion.families)]
 
 
 def _option(
     name: str, help_: str, metavar: str | None = None, panel: str | None = None, envvar: str | None = None
 ) -> Any:
-    return typer.Option(name, help=help_, metavar=metavar, rich_help_panel=panel, envvar=envvar, show_default=False)
+    words = completion.WORDS.get(name)
+    return typer.Option(
+        name,
+        help=help_,
+        metavar=metavar,
+        rich_help_panel=panel,
+        envvar=envvar,
+        show_default=False,
+        autocompletion=words,
+    )
 
 
 def _written(help_: str) -> Any:

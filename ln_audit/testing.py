@@ -89,7 +89,7 @@ def compare_arrays(
 
     if kind not in NORMS:
         raise UsageError(f"kind: expected {' or '.join(NORMS)}, found {kind!r}")
-    x, y = _array(before, "before"), _array(after, "after")
+    x, y = array_of(before, "before"), array_of(after, "after")
     numbers = {"eps": _number(eps, "eps"), "weight_offset": _number(weight_offset, "weight_offset")}
     if isinstance(axis, bool) or not hasattr(axis, "__index__") or not -x.ndim <= axis < x.ndim:
         raise UsageError(f"axis: expected an axis of before, shape {list(x.shape)}, found {axis}")
@@ -98,7 +98,7 @@ def compare_arrays(
     if x.size == 0:
         raise UsageError(f"before: expected numbers, found none, shape {list(x.shape)}")
     rows = ArrayRows(_last(x, axis), _last(y, axis))
-    vectors = [None if values is None else _array(values, name) for name, values in (("gain", gain), ("bias", bias))]
+    vectors = [None if values is None else array_of(values, name) for name, values in (("gain", gain), ("bias", bias))]
     parameters = NormParameters(kind, vectors[0], vectors[1], numbers["eps"], numbers["weight_offset"])
     found = compare(rows, parameters, norm=kind, recording="after", provenance="arrays", output_dtype=output_dtype)
     return resolve(found, rows, parameters)
@@ -152,7 +152,7 @@ def _number(value: Any, name: str) -> float:
     raise UsageError(f"{name}: expected a number, found {str(value)[:40]!r}")
 
 
-def _array(values: Any, name: str) -> np.ndarray[Any, Any]:
+def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
     """A floating array of what was given; a torch tensor is recognised by its methods, torch is not imported."""
     import numpy as np
 

@@ -9,7 +9,7 @@ from ln_audit import account
 from ln_audit.checks.subject import Twin
 from ln_audit.demand import Demand
 from ln_audit.errors import AuditError
-from ln_audit.examination import opened, read, with_values
+from ln_audit.examination import found_in, opened, read, with_values
 from ln_audit.formats import find_artifacts
 from ln_audit.result import AgainstReport
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ln_audit.against.side import Side
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Source
+    from ln_audit.demand import InMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ def examined(target: str, demand: Demand) -> Examined:
     """The source with all values of its norms. Never raises for what it holds; raises `UsageError` for a wrong call."""
     policy = None if demand.policy is None else demand.policy.without_rules()
     own = Demand(offline=demand.offline, progress=demand.progress, values="all", policy=policy)
+    if demand.live is not None:
+        return _in_memory(target, demand.live, own)
     source: Source | None = None
     try:
         source = opened(target, own)
@@ -46,6 +49,17 @@ def examined(target: str, demand: Demand) -> Examined:
     except AuditError as error:
         return Examined(target, source, None, error.message)
     return Examined(target, source, subject)
+
+
+def _in_memory(label: str, live: InMemory, demand: Demand) -> Examined:
+    """The same of a model that this process holds."""
+    if live.failure:
+        return Examined(label, None, None, live.failure)
+    try:
+        *_, subject = found_in(live.source, live.checkpoint, demand)
+    except AuditError as error:
+        return Examined(label, live.source, None, error.message)
+    return Examined(label, live.source, subject)
 
 
 def held_to(subject: Subject, against: Examined) -> Subject:

@@ -35,10 +35,12 @@ LAYERS = [
     {"trace", "trace_text", "trace_html", "worked_token", "reports", "record"},
     {"tracing", "locking", "call"},
     {"terminal"},
-    {"explain", "catalogue", "output", "options", "library"},
-    {"policy_commands"},
-    {"cli"},
-    {"__main__"},
+    {"explain", "catalogue", "output", "options", "library", "completion"},
+    {"policy_commands", "in_process"},
+    {"saving", "norm_recording"},
+    {"pytest_plugin"},
+    {"cli", "trainer"},
+    {"__main__", "hooks"},
 ]
 
 

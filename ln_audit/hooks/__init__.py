@@ -1,0 +1,1 @@
+"""What pre-commit runs: changed files become the targets that they belong to, and those are verified as ever."""

@@ -1,0 +1,65 @@
+"""`python -m ln_audit.hooks verify|lock [--option=value]... FILE...`: the entries of .pre-commit-hooks.yaml.
+
+Options come first and each is one word; all others are changed files, as pre-commit appends them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ln_audit import cli, output
+from ln_audit.errors import UsageError
+from ln_audit.hooks.changed import targets
+from ln_audit.hooks.locked import held
+from ln_audit.printable import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WORST = (0, 3, 1, 2, 4, 130)  # exit codes, from best to worst
+
+
+def main(words: Sequence[str]) -> int:
+    """Run one hook over the words of its call; returns the exit code of the worst of its targets."""
+    try:
+        calls = _calls(words)
+    except UsageError as error:
+        return output.rejected((), error, 2)
+    if not calls:
+        output.complain("ln-audit: the changed files belong to no checkpoint that is held to anything\n")
+    return max((cli.main(call) for call in calls), key=_WORST.index, default=0)
+
+
+def _calls(words: Sequence[str]) -> list[list[str]]:
+    """The calls of ln-audit that these words stand for. Raises `UsageError`."""
+    hook, *rest = words or ("",)
+    options = [word for word in rest if word.startswith("-")]
+    files = [word for word in rest if not word.startswith("-")]
+    for word in options:  # whoever may add a file could add an option by its name
+        if os.path.lexists(word):
+            raise UsageError(f"{one_line(word)}: expected an option, found a file of that name")
+    if hook == "verify":
+        found = targets(_some(files))
+        return [["verify", *options, "--", *found]] if found else []
+    if hook == "lock":
+        own = {
+            key: value for key, _, value in (word.partition("=") for word in options) if key in ("--target", "--lock")
+        }
+        others = [word for word in options if word.partition("=")[0] not in own]
+        target = own.get("--target")
+        pairs = held(files if target else _some(files), target, own.get("--lock"))
+        return [["verify", *others, f"--lock={pair.lock}", "--", pair.target] for pair in pairs]
+    raise UsageError(f"python -m ln_audit.hooks: expected verify or lock, found {hook!r}")
+
+
+def _some(files: list[str]) -> list[str]:
+    """The files; none at all is no pass."""
+    if not files:
+        raise UsageError("python -m ln_audit.hooks: expected changed files, found none", hint="pass_filenames: true")
+    return files
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,115 @@
+"""From the files that a commit changes to the targets to verify: a shard, an index and a config stand for their model.
+
+`verify path/to/shard` takes a shard for a whole model, and fails. Here each changed file becomes the target that covers it:
+the folder where the folder's loader would read the file, else the file itself. What cannot be told is a target all the same:
+its verdict will be "incomplete", never a pass.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from ln_audit.errors import AuditError
+from ln_audit.formats import FORMATS, find_artifacts, impostors
+from ln_audit.formats.assembly import INDEX_SUFFIX, read_index
+from ln_audit.formats.config import FILE, MAX_CONFIG, OTHERS
+from ln_audit.formats.torch_pickle import recognises
+from ln_audit.formats.unread import holds_weights
+from ln_audit.sources import local
+from ln_audit.sources.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_SHARD = re.compile(r"-\d{5}-of-\d{5}(?=\.)")
+_GGUF_PART = re.compile(r"-\d{5}(-of-\d{5}\.gguf)$")
+_OUTSIDE = re.compile(r"(?<=\.onnx)[._]data$")  # of an ONNX file whose tensors lie beside it
+_WEIGHTS = tuple(
+    suffix for each in FORMATS if each.NAME not in ("npz", "npy", "tensorflow") for suffix in each.SUFFIXES
+)
+_A_MODELS = (b'"model_type"', b'"architectures"')  # keys of a config.json that is a model's
+
+
+def targets(files: Iterable[str]) -> tuple[str, ...]:
+    """The targets that cover all these files, each once; files that belong to no checkpoint have none.
+
+    Every target is a path and nothing else: a folder called like a model, or like `sample`, stays a folder.
+    """
+    return tuple(dict.fromkeys(here(target) for file in files for target in _of(posixpath.normpath(file))))
+
+
+def here(path: str) -> str:
+    """A path that can be nothing else."""
+    return path if path == "." or path.startswith("./") or os.path.isabs(path) else f"./{path}"  # noqa: PTH117
+
+
+def _of(file: str) -> Iterator[str]:
+    folder, name = posixpath.split(file)
+    if name in (FILE, *OTHERS):
+        if _is_models(folder, file):
+            yield folder or "."
+    elif holds_weights(name) and not _is_data(file):
+        yield _covering(folder, name)
+
+
+def _covering(folder: str, name: str) -> str:
+    """The folder, if its loader reads the file; else the file, or the one that stands for it."""
+    name = _GGUF_PART.sub(r"-00001\1", _OUTSIDE.sub("", name))
+    index = f"{_SHARD.sub('', name)}{INDEX_SUFFIX}"
+    read = _read_with(folder)
+    if name in read or (index in read and _SHARD.search(name)):
+        return folder or "."
+    if _SHARD.search(name) and not name.endswith(".gguf"):
+        beside = posixpath.join(folder, index)
+        return beside if os.path.lexists(beside) else folder or "." if not read else posixpath.join(folder, name)
+    return posixpath.join(folder, name)
+
+
+def _read_with(folder: str) -> frozenset[str]:
+    """The files that a loader of the folder reads; none where that cannot be told, or where it holds several models."""
+    try:
+        source = local.open_source(here(folder or "."), Settings(offline=True))
+        artifact, *others = find_artifacts(source)
+        if others:
+            return frozenset()
+        shards = read_index(source, artifact.file).weight_map.values() if artifact.file.endswith(INDEX_SUFFIX) else ()
+    except AuditError:
+        return frozenset()
+    return frozenset((artifact.file, *shards))
+
+
+def has_weights(folder: str) -> bool:
+    """Whether a file of the folder is a checkpoint's by its name."""
+    try:
+        names = os.listdir(folder or ".")  # noqa: PTH208
+    except OSError:
+        return False
+    return any(name.endswith((*_WEIGHTS, INDEX_SUFFIX)) and holds_weights(name) for name in names)
+
+
+def _is_models(folder: str, file: str) -> bool:
+    """Whether a config.json is a model's: weights lie beside it, or its own keys say so. Every other program has one too."""
+    if has_weights(folder):
+        return True
+    data = _beginning(file, MAX_CONFIG)
+    return data is None or any(key in data for key in _A_MODELS)
+
+
+def _is_data(file: str) -> bool:
+    """Whether a `.bin` is none of PyTorch's. A pointer to one that is still to be fetched is no data, nor what is unreadable."""
+    if not file.endswith(".bin"):
+        return False
+    prefix = _beginning(file, impostors.SNIFFED)
+    return prefix is not None and not recognises(prefix) and impostors.placeholder(prefix, len(prefix)) is None
+
+
+def _beginning(file: str, at_most: int) -> bytes | None:
+    """The first bytes; None where there is no such file, or it cannot be read."""
+    try:
+        with open(file, "rb") as opened:  # noqa: PTH123 - a name that is no path has none
+            return opened.read(at_most)
+    except (OSError, ValueError):
+        return None

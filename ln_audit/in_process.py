@@ -1,0 +1,130 @@
+"""`verify` for other programs: pytest, a trainer, a script that saves. The same call, and Reports instead of an exit code."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields, replace
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from ln_audit import call
+from ln_audit.demand import Demand
+from ln_audit.errors import LnAuditError, UsageError
+from ln_audit.formats.shown import shown
+from ln_audit.printable import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ln_audit.result import Report
+
+_SEVERAL = {"recording": "recordings", "require": "require"}  # options that may be repeated: a word, or a list of words
+_NOT_OPTIONS = {"policy", "locked", "record", "progress", "live"}
+_SWITCHES, _NUMBERS = ("strict", "offline", "full"), ("eps", "offset")
+_SHOWN = 8  # lines of what failed that a message of one line may name
+
+
+class VerdictError(LnAuditError):
+    """What was verified did not pass; `reports` are all of its reports."""
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        self.reports = tuple(reports)
+        super().__init__(told(reports), hint="see .reports, or run ln-audit verify on it")
+
+
+def verified(target: str | os.PathLike[str], *, live: Any = None, **options: Any) -> tuple[Report, ...]:
+    """The reports on one target, as `ln-audit verify TARGET` makes them, under the policy of the working directory.
+
+    `options` are those of the command line: `against`, `lock`, `recording` and `require` (a word or a list), `strict`,
+    `values`, `family`, `eps`, … `live` is a torch model in memory that the target is held to, instead of `against`.
+
+    Never raises for what the target holds. Raises `UsageError` for a call that contradicts itself.
+    """
+    from ln_audit.audit import audit
+
+    name = _word("target", target)
+    return audit(name, demand(name, live=live, **options))
+
+
+def demand(target: str, *, live: Any = None, **options: Any) -> Demand:
+    """What `verified` would hold a target to. Opens no target. Raises `UsageError`."""
+    return call.under_policy(_demand(options, live), [target])
+
+
+def passed(reports: Sequence[Report]) -> bool:
+    """Whether all of them pass; none at all do not."""
+    return bool(reports) and all(report.verdict == 0 for report in reports)
+
+
+def told(reports: Sequence[Report]) -> str:
+    """The verdicts on one line, with what failed or is missing first."""
+    worst = sorted(reports, key=lambda report: (0, 2, 1)[(1, 0, 3).index(report.verdict)])
+    return "; ".join(_told(report) for report in worst[:_SHOWN]) or "nothing was verified"
+
+
+def text(reports: Sequence[Report]) -> str:
+    """The reports as `verify` prints them."""
+    from ln_audit.reports import text as written
+    from ln_audit.reports.document import Run, exit_code
+
+    return written.render(Run(tuple(reports), exit_code(reports)))
+
+
+def _told(report: Report) -> str:
+    """FAIL path: LN101 not-finite: …"""
+    named = f"{report.verdict.word.upper()} {one_line(report.source.spec)}"
+    if report.error is not None:
+        return f"{named}: {report.error.message}"
+    bad = [each for each in report.findings if each.status == "fail"]
+    bad = bad or [each for each in report.findings if each.status == "skip" and each.required]
+    if not bad:
+        return named
+    first = bad[0]
+    more = f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""
+    return f"{named}: {first.rule} {first.name}: {first.reason if first.status == 'skip' else first.message}{more}"
+
+
+def _demand(options: dict[str, Any], live: Any) -> Demand:
+    """What these options ask for. Raises `UsageError` for one that there is not."""
+    if live is not None:
+        from ln_audit.record import live as in_memory
+
+        if options.get("against") is not None:
+            raise UsageError("live and against: expected one of them, found both")
+        return replace(_demand(options | {"against": in_memory.NAME}, None), live=in_memory.live(live))
+    known = {field.name for field in fields(Demand)} - _NOT_OPTIONS - {"recordings"} | {"recording"}
+    given: dict[str, Any] = {}
+    for name, value in options.items():
+        if name not in known:
+            raise UsageError(f"option: expected one of {', '.join(sorted(known))}, found {one_line(name)}")
+        if value is not None:
+            given[_SEVERAL.get(name, name)] = _value(name, value)
+    values, expect = given.get("values"), given.get("expect")
+    given["values"], given["expect"] = call.values(values), call.expect(expect, given.get("against"))
+    return Demand(**given)
+
+
+def _value(name: str, value: Any) -> Any:
+    """One option's value as the command line would have made it. Raises `UsageError` for another type."""
+    if name in _SWITCHES and isinstance(value, bool):
+        return value
+    if name in _NUMBERS and isinstance(value, (int, float)):
+        return _number(name, value)
+    if name in _SEVERAL and isinstance(value, (list, tuple)):
+        return tuple(_word(name, each) for each in value)
+    word = _word(name, value) if name not in (*_SWITCHES, *_NUMBERS) else None
+    if word is None:
+        raise UsageError(f"{name}: expected a {'switch' if name in _SWITCHES else 'number'}, found {shown(value)}")
+    return (word,) if name in _SEVERAL else word
+
+
+def _number(name: str, value: float) -> float:
+    if not isfinite(value):
+        raise UsageError(f"{name}: expected a finite number, found {value}")
+    return float(value)
+
+
+def _word(name: str, value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise UsageError(f"{name}: expected a word or a path, found {shown(value)}")
+    return str(os.fspath(value))

@@ -1,0 +1,52 @@
+"""After `save_pretrained`: what was written is verified, and held to the model that was to be written."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Literal
+
+from ln_audit.errors import UsageError
+from ln_audit.formats.shown import shown
+from ln_audit.in_process import VerdictError, passed, told, verified
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from ln_audit.result import Report
+
+LOG = logging.getLogger("ln_audit")
+
+
+def verify_saved(
+    folder: str | os.PathLike[str],
+    model: Any = None,
+    *,
+    on_failure: Literal["raise", "warn"] = "raise",
+    **options: Any,
+) -> tuple[Report, ...]:
+    """Verify what was just saved to `folder`; the last line of a script that trains, merges or converts.
+
+        model.save_pretrained(folder)
+        verify_saved(folder, model)
+
+    With `model`, a torch model in memory, every norm in the folder must hold its values (bit for bit, or rounded to nearest as
+    the dtype it was saved in implies) and its config's epsilon. `options` are those of `ln-audit verify`: `against` (instead of
+    a model), `lock`, `strict`, `require`, `family`, … Returns the reports.
+
+    Raises `VerdictError` where the verdict is not "pass", so also where nobody can tell; with `on_failure="warn"` the logger
+    `ln_audit` says so instead. Raises `UsageError` for a call that contradicts itself.
+    """
+    if on_failure not in ("raise", "warn"):
+        raise UsageError(f"on_failure: expected raise or warn, found {shown(on_failure)}")
+    reports = verified(folder, live=model, **options)
+    if not passed(reports):
+        if on_failure == "raise":
+            raise VerdictError(reports)
+        warn(reports)
+    return reports
+
+
+def warn(reports: Sequence[Report]) -> None:
+    """Say to the logger what did not pass."""
+    LOG.warning("ln-audit: %s", told(reports))

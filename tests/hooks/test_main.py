@@ -1,0 +1,77 @@
+"""The entries of the pre-commit hooks: their words, their exit codes, and what a file's name cannot do."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ln_audit.hooks.__main__ import main
+from tests.shared import FIXTURES
+
+
+@pytest.fixture(autouse=True)
+def repo(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(FIXTURES / "good" / "gpt2-locked", tmp_path / "good")
+    shutil.copytree(FIXTURES / "bad" / "LN101-not-finite", tmp_path / "bad")
+    shutil.copytree(FIXTURES / "bad" / "LN104-lone-outlier", tmp_path / "warned")
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "config.json").write_text("{}")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "out"),
+    [
+        (["verify", "good/config.json"], 0, "PASS  ./good"),
+        (["verify", "--quiet", "good/config.json", "bad/model.safetensors"], 1, "2 targets: 1 pass, 1 fail"),
+        (["verify", "warned/config.json"], 0, "PASS, 1 warning  ./warned"),
+        (["verify", "--strict", "warned/config.json"], 1, "FAIL  ./warned"),
+        (["lock", "good/ln-audit.lock"], 0, "PASS  ./good"),
+        (["lock", "--target=bad", "--lock=good/ln-audit.lock", "x"], 1, "LN302 lock-mismatch"),
+        (["lock", "--target=./none", "--lock=good/ln-audit.lock"], 3, "INCOMPLETE  ./none"),
+    ],
+)
+def test_the_exit_code_is_that_of_the_worst_target(words, code, out, capsys):
+    assert main(words) == code
+    assert out in capsys.readouterr().out
+
+
+def test_several_lockfiles_are_several_calls_and_the_worst_counts(repo, capsys):
+    shutil.copy(repo / "good" / "ln-audit.lock", repo / "bad" / "ln-audit.lock")
+    assert main(["lock", "--quiet", "good/ln-audit.lock", "bad/ln-audit.lock"]) == 1
+    (repo / "bad" / "ln-audit.lock").write_text("format = 1")
+    assert main(["lock", "--quiet", "good/ln-audit.lock", "bad/ln-audit.lock"]) == 2
+    assert "bad/ln-audit.lock: format: expected" in capsys.readouterr().err
+
+
+def test_files_of_no_checkpoint_are_said_to_be_that(capsys):
+    assert main(["verify", "web/config.json"]) == 0
+    told = capsys.readouterr()
+    assert (told.out, told.err) == (
+        "",
+        "ln-audit: the changed files belong to no checkpoint that is held to anything\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "expected verify or lock, found ''"),
+        (["explain", "x"], "expected verify or lock, found 'explain'"),
+        (["verify"], "expected changed files, found none"),
+        (["lock", "--strict"], "expected changed files, found none"),
+        (["verify", "--no-such", "good/config.json"], "No such option: --no-such"),
+    ],
+)
+def test_a_wrong_call_is_exit_2(words, message, capsys):
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_file_called_like_an_option_is_none(capsys):
+    Path("--output=x.safetensors").write_bytes(b"")
+    assert main(["verify", "--output=x.safetensors", "good/config.json"]) == 2
+    told = "ln-audit: --output=x.safetensors: expected an option, found a file of that name\n"
+    assert capsys.readouterr().err == told
+    assert not Path("x.safetensors").exists()

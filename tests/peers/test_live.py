@@ -1,0 +1,114 @@
+"""A checkpoint is held to the torch model in memory, as it would be to its folder."""
+
+from typing import Any
+
+import pytest
+
+from ln_audit.errors import UsageError
+from ln_audit.in_process import VerdictError, verified
+from ln_audit.saving import verify_saved
+from tests.peers.torch_models import saved, tiny
+
+torch: Any = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
+
+
+def finding(report: Any, rule: str = "LN301") -> list[str]:
+    return [f"{each.status} {each.subject}" for each in report.findings if each.rule == rule and each.status != "pass"]
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "nemotron"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_what_was_saved_in_whatever_dtype_is_the_model_in_memory(family, dtype, tmp_path):
+    tiny(family).to(getattr(torch, dtype)).save_pretrained(tmp_path)
+    (report,) = verify_saved(tmp_path, tiny(family))
+    assert report.against is not None
+    assert (report.against.source.identity, report.against.family, report.against.pairs) == (
+        "the model in memory",
+        family,
+        5,
+    )
+
+
+@pytest.mark.parametrize("name", ["model.norm.weight", "model.layers.1.input_layernorm.weight"])
+def test_one_element_of_one_gain_is_seen(name, tmp_path):
+    folder, model = saved("llama", tmp_path), tiny("llama")
+    with torch.no_grad():
+        model.get_parameter(name)[3] += 2**-20
+    with pytest.raises(VerdictError, match=f"LN301 differs-from-source: model.safetensors: {name}") as raised:
+        verify_saved(folder, model)
+    assert finding(raised.value.reports[0]) == [f"fail {name.removesuffix('.weight')}"]
+
+
+def test_an_epsilon_of_another_config_is_seen(tmp_path):
+    folder, model = saved("llama", tmp_path), tiny("llama")
+    model.config.rms_norm_eps = 1e-5
+    (report,) = verified(folder, live=model)
+    assert (report.verdict.word, finding(report)) == ("fail", ["fail epsilon of 5 norms"])
+
+
+def test_a_model_that_is_wrapped_or_compiled_is_the_model(tmp_path):
+    folder = saved("llama", tmp_path)
+    assert verify_saved(folder, torch.nn.DataParallel(tiny("llama")))[0].verdict == 0
+    assert verify_saved(folder, torch.compile(tiny("llama")))[0].verdict == 0
+
+
+def test_a_model_that_does_not_say_what_it_is_cannot_be_told(tmp_path):
+    folder = saved("llama", tmp_path)
+    plain = torch.nn.Module()
+    plain.model = tiny("llama").model  # no config, and names that many families have
+    (report,) = verified(folder, live=plain)
+    assert report.verdict.word == "incomplete"
+    assert finding(report) == ["skip the model in memory"]
+
+
+@pytest.mark.parametrize("how", ["meta", "deepspeed", "fsdp"])
+def test_what_this_process_does_not_hold_whole_cannot_be_told(how, tmp_path):
+    folder, model = saved("llama", tmp_path), tiny("llama")
+    if how == "meta":
+        model.model.norm.to("meta")
+    elif how == "deepspeed":
+        model.model.norm.weight.ds_id, model.model.norm.weight.ds_shape = 1, (32,)
+        model.model.norm.weight.data = torch.empty(0)
+    else:
+        model.model._modules["norm"] = torch.nn.ModuleDict({"_fsdp_wrapped_module": model.model.norm})
+    (report,) = verified(folder, live=model)
+    assert report.verdict.word == "incomplete"
+    told = next(each.reason for each in report.findings if each.rule == "LN301")
+    assert told.startswith("the source was not compared: the model in memory: model.norm")
+
+
+def test_a_model_and_another_source_are_one_too_many(tmp_path):
+    with pytest.raises(UsageError, match="live and against: expected one of them, found both"):
+        verify_saved(tmp_path, tiny("llama"), against="sample")
+
+
+def test_a_derived_model_may_have_moved(tmp_path):
+    folder, model = saved("llama", tmp_path), tiny("llama")
+    with torch.no_grad():
+        model.model.norm.weight += 0.01 * torch.randn(32)
+    assert verify_saved(folder, model, expect="derived")[0].verdict == 0
+
+
+@pytest.mark.parametrize("model_type", ["bert", "t5", "gemma3", "qwen2_vl", "whisper", "mamba", "qwen3_next", "clip"])
+def test_every_norm_of_models_of_other_shapes_is_found_in_both(model_type, tmp_path):
+    from scripts.derive import tiny as built
+
+    model: Any = built.build(model_type)
+    built.disturb(model)
+    model.save_pretrained(tmp_path)
+    (report,) = verify_saved(tmp_path, model)
+    assert report.against is not None
+    assert report.against.pairs == len(report.norms) > 0
+    from ln_audit.record.names import tensors
+
+    held = tensors(model)
+    for norm in (report.norms[0], report.norms[-1]):
+        gain = held[norm.tensors[0].name]
+        with torch.no_grad():
+            gain[0] += 0.25
+        assert finding(verified(tmp_path, live=model)[0]) == [f"fail {norm.norm.name}"]
+        with torch.no_grad():
+            gain[0] -= 0.25
