@@ -154,6 +154,11 @@ def exit_codes(folder: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100])
 
 
+def gifts(folder: Path) -> None:
+    """A model from a stranger, with a NaN in it."""
+    _write(_planted(faults.not_a_number, converted(build(SPECS["gpt2"]), "safetensors")), folder / "gift")
+
+
 def recorded(folder: Path) -> None:
     """`path/to/folder` with its recording, and the same as GGUF."""
     (folder / "path" / "to").mkdir(parents=True)
@@ -217,7 +222,7 @@ PAGES: Mapping[str, Setup] = {
     "docs/jobs/company-gate.md": Setup(company),
     "docs/exit-codes.md": Setup(exit_codes),
     "docs/json.md": Setup(exit_codes),
-    "docs/security.md": Setup(),
+    "docs/security.md": Setup(gifts),
     "docs/numerics.md": Setup(),
     "docs/lockfile.md": Setup(recorded),
     "docs/families.md": Setup(mine),
