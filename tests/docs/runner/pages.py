@@ -204,7 +204,7 @@ def recording(folder: Path) -> Mapping[str, Any]:
 
 def checkout(folder: Path) -> None:
     """A copy of this project, for pages whose steps change it."""
-    for part in ("ln_audit", "tests", "fixtures"):
+    for part in ("ln_audit", "tests", "fixtures", "scripts"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     for part in ("pyproject.toml", "CHANGELOG.md"):
         shutil.copy(ROOT / part, folder / part)
