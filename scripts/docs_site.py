@@ -11,8 +11,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkdocs.structure.files import File
-
 import ln_audit
 from ln_audit import checks
 from ln_audit.explain import rule_document, summary
@@ -46,6 +44,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The pages of the rules, made of the rules' own documents."""
+    from mkdocs.structure.files import File
+
     for name, text in rule_pages().items():
         files.append(File.generated(config, name, content=text))
     return files

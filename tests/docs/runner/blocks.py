@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FENCE = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?$")
-LANGUAGES = ("console", "sh", "python", "toml", "json", "yaml", "diff", "text")
+LANGUAGES = ("", "console", "sh", "python", "toml", "json", "yaml", "diff", "text")
 
 
 @dataclass(frozen=True)

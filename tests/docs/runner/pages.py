@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from scripts.source_faults import faults
 from scripts.source_faults.artifacts import converted
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class Setup:
     """What a page needs. `fill` puts files into its folder and may give names to its Python blocks.
 
-    `env`: environment variables, with `{folder}` for the page's folder. `elsewhere`: commands that another test runs.
+    `env`: environment variables, with `{folder}` for the page's folder. `elsewhere`: commands, and the first lines of code, that
+    another test runs, with that test.
     """
 
     fill: Callable[[Path], Mapping[str, Any] | None] = lambda _: None
@@ -210,8 +211,37 @@ def checkout(folder: Path) -> None:
         shutil.copy(ROOT / part, folder / part)
 
 
+def readme(folder: Path) -> Mapping[str, Any]:
+    """What README's placeholders stand for, and the names of its assert."""
+    good = FIXTURES / "good"
+    for place in ("path/to/folder", "path/to/artifact"):
+        shutil.copytree(good / "gpt2-recorded", folder / place)
+    shutil.copytree(good / "gpt2-safetensors", folder / "other")
+    shutil.copytree(FIXTURES / "recordings", folder / "fixtures" / "recordings")
+    shutil.copy(good / "gpt2-recorded" / "run.safetensors", folder)
+    for name, array in load_file(folder / "run.safetensors").items():
+        np.save(folder / f"{name}.npy", array)
+    rng = np.random.default_rng(7)
+    x, gain, bias = (rng.normal(size=shape).astype(np.float32) for shape in ((4, 16), 16, 16))
+
+    def kernel(x: Any, gain: Any, bias: Any) -> Any:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(1e-5)) * gain + bias
+
+    return {"x": x, "gain": gain, "bias": bias, "kernel": kernel}
+
+
+README_ELSEWHERE = {
+    "ln-audit verify gpt2": "tests/test_verify_hub.py::test_verify_gpt2_costs_six_requests_and_says_what_it_read",
+    "ln-audit verify org/name@revision": "tests/test_verify_hub.py::test_a_model_on_the_hub_passes_by_branch_commit_and_file",
+    "ln-audit verify https://host/path/model.safetensors": "tests/test_verify_hub.py::test_a_file_on_any_web_server",
+    "ln-audit record path/to/folder --random 64 -o run.safetensors": "tests/peers/test_readme_record.py::test_the_commands_that_run_a_model_pass_one_after_the_other",
+    "ln-audit verify path/to/folder --record": "tests/peers/test_readme_record.py::test_the_commands_that_run_a_model_pass_one_after_the_other",
+    "import ln_audit": "tests/peers/test_readme_record.py::test_the_code_records_what_verify_passes",
+}
 CHECKOUT = {"PYTHONPATH": "{folder}", "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"}
 PAGES: Mapping[str, Setup] = {
+    "README.md": Setup(readme, elsewhere=README_ELSEWHERE),
     "docs/index.md": Setup(),
     "docs/first-ten-minutes.md": Setup(first_minutes),
     "docs/jobs/gguf.md": Setup(to_gguf),

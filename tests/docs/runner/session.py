@@ -26,7 +26,7 @@ NOWHERE = "http://127.0.0.1:9"  # the Hub of a page that says none: nothing reac
 class Session:
     """A page's folder, its Python names, and the exit code of the command before.
 
-    `elsewhere`: commands that another test runs, by that test. `env` is added to a clean environment.
+    `elsewhere`: commands and first lines of code that another test runs, by that test. `env` is added to a clean environment.
     """
 
     def __init__(
@@ -53,14 +53,16 @@ class Session:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text, encoding="utf-8")
         elif block.language == "python":
+            if block.text.partition("\n")[0] in self.elsewhere:
+                return
             exec(compile(block.text, block.place, "exec"), self.names)
-        elif block.language in ("console", "sh"):
+        elif block.language in ("console", "sh", ""):
             for command in commands(block):
                 self._command(block, command)
             assert self.code == 0, f"{block.place}: ends with exit code {self.code}, and does not show it"
 
     def _command(self, block: Block, command: Command) -> None:
-        words = command.words
+        words = command.words.partition(" #")[0].strip()
         if words.startswith("pip install "):
             refuse_unknown(words)
             return
