@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-AWAITED = frozenset({"policy.md", "ci.md", "pytest.md", "training.md", "html-report.md"})  # named before they were written
+AWAITED = frozenset(
+    {"policy.md", "ci.md", "pytest.md", "training.md", "html-report.md"}
+)  # named before they were written
 SCHEMA = Path(ln_audit.__file__).parent / "reports" / "report.schema.json"
 HERE = "<!-- the table of the schema -->"
 _LABEL = re.compile(r"^(What it does|Why it matters|Example|How to mend): ", re.MULTILINE)
@@ -71,7 +73,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def rule_pages() -> dict[str, str]:
     """Every page below rules/ by its name: the index, and one for each rule."""
-    return {"rules/index.md": _index()} | {f"rules/{check.RULE.name}.md": rule_page(check.RULE.id) for check in checks.CHECKS}
+    return {"rules/index.md": _index()} | {
+        f"rules/{check.RULE.name}.md": rule_page(check.RULE.id) for check in checks.CHECKS
+    }
 
 
 def rule_page(rule: str) -> str:
@@ -143,7 +147,12 @@ def _kept(part: Any, there: set[str]) -> Any:
         return None if part in AWAITED - there else part
     ((title, inner),) = part.items()
     if inner == "rules/index.md":
-        return {title: ["rules/index.md", *({f"{c.RULE.id} {c.RULE.name}": f"rules/{c.RULE.name}.md"} for c in checks.CHECKS)]}
+        return {
+            title: [
+                "rules/index.md",
+                *({f"{c.RULE.id} {c.RULE.name}": f"rules/{c.RULE.name}.md"} for c in checks.CHECKS),
+            ]
+        }
     if isinstance(inner, str):
         return part if _kept(inner, there) else None
     left = [each for each in (_kept(each, there) for each in inner) if each]

@@ -15,7 +15,10 @@ from tests.shared import ROOT
 README = (ROOT / "README.md").read_text()
 BLOCKS = [(block.language, block.text) for block in blocks(ROOT / "README.md", "README.md")]
 NEED_TORCH = [
-    line for _, block in BLOCKS for line in block.splitlines() if re.search(r"^ln-audit .*( record | --record( |$))", line)
+    line
+    for _, block in BLOCKS
+    for line in block.splitlines()
+    if re.search(r"^ln-audit .*( record | --record( |$))", line)
 ]  # run by tests/peers/test_readme_record.py
 
 

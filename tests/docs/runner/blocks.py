@@ -55,7 +55,7 @@ def blocks(page: Path, name: str) -> list[Block]:
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
         if opened is None and line.lstrip().startswith("```"):
             fence = _FENCE.match(line)
-            assert fence is not None, f"{name}:{number}: expected ```language or ```language title=\"…\", found {line!r}"
+            assert fence is not None, f'{name}:{number}: expected ```language or ```language title="…", found {line!r}'
             opened, lines = (number, fence[1], fence[2] or ""), []
         elif opened is not None and line == "```":
             found.append(Block(name, *opened, "\n".join(lines) + "\n"))

@@ -142,7 +142,9 @@ def company(folder: Path) -> None:
     """Two models that are right, and a third whose last shard was never uploaded."""
     for number, family in enumerate(("llama", "qwen3_next")):
         _write(converted(build(SPECS[family]), "safetensors"), folder / "models" / ("chat", "embed")[number])
-    _write(_planted(faults.missing, converted(build(SPECS["llama"], seed=2), "safetensors")), folder / "models" / "draft")
+    _write(
+        _planted(faults.missing, converted(build(SPECS["llama"], seed=2), "safetensors")), folder / "models" / "draft"
+    )
 
 
 def exit_codes(folder: Path) -> None:

@@ -42,7 +42,13 @@ class Session:
         self.code = 0
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("LN_AUDIT_", "HF_"))}
         path = f"{os.path.dirname(sys.executable)}{os.pathsep}{clean['PATH']}"  # noqa: PTH120 - not through the link
-        self.env = clean | {"PATH": path, "HF_ENDPOINT": NOWHERE, "HF_HUB_DISABLE_XET": "1", "NO_COLOR": "1", **(env or {})}
+        self.env = clean | {
+            "PATH": path,
+            "HF_ENDPOINT": NOWHERE,
+            "HF_HUB_DISABLE_XET": "1",
+            "NO_COLOR": "1",
+            **(env or {}),
+        }
 
     def run(self, block: Block) -> None:
         """One block; an AssertionError says what was expected there."""
@@ -74,7 +80,13 @@ class Session:
         if words in self.elsewhere:
             return
         made = subprocess.run(
-            ["bash", "-c", words], cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=120, check=False
+            ["bash", "-c", words],
+            cwd=self.folder,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         self.code = made.returncode
         if command.shown is None:
@@ -93,7 +105,9 @@ class Session:
             before = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "-", ""))
             after = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "+", ""))
             assert before != after, f"{block.place}: expected a change"
-            assert text.count(before) == 1, f"{block.place}: expected once in {block.title}, found {text.count(before)}:\n{before}"
+            assert text.count(before) == 1, (
+                f"{block.place}: expected once in {block.title}, found {text.count(before)}:\n{before}"
+            )
             text = text.replace(before, after)
         file.write_text(text, encoding="utf-8")
 
