@@ -134,8 +134,9 @@ def trained(folder: Path) -> None:
 
 
 def hidden_states(folder: Path) -> None:
-    """The recording of an untrained stack that ships with the tests."""
-    shutil.copy(FIXTURES / "recordings" / "prenorm-stack.safetensors", folder / "run.safetensors")
+    """The sample's recording, and that of an untrained stack."""
+    shutil.copy(ROOT / "ln_audit" / "assets" / "sample" / "recording.safetensors", folder / "run.safetensors")
+    shutil.copy(FIXTURES / "recordings" / "prenorm-stack.safetensors", folder / "stack.safetensors")
 
 
 def company(folder: Path) -> None:
