@@ -132,3 +132,19 @@ def test_the_code_of_pages_that_extend_the_package_is_written_as_the_package_is(
             made = subprocess.run(words, input=block.text, capture_output=True, text=True, cwd=ROOT, check=False)
             assert made.stdout == ""
             assert made.returncode == 0, made.stderr
+
+
+def anchors(text: str) -> set[str]:
+    """What the headings of a page are called in a link."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_every_link_of_a_page_outside_the_site_leads_somewhere(page):
+    links = re.findall(r"\]\(([^)\s:]+)\)", (ROOT / page).read_text(encoding="utf-8"))
+    assert len(links) > 5
+    for link in links:
+        file, _, anchor = link.partition("#")
+        assert (ROOT / file).is_file(), link
+        assert not anchor or anchor in anchors((ROOT / file).read_text(encoding="utf-8")), link
