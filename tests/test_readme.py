@@ -18,7 +18,7 @@ NEED_TORCH = [
     line
     for _, block in BLOCKS
     for line in block.splitlines()
-    if re.search(r"^ln-audit .*( record | --record( |$))", line)
+    if re.search(r"^ln-audit (record |.* --record( |$))", line)
 ]  # run by tests/peers/test_readme_record.py
 
 

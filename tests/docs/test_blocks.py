@@ -118,7 +118,7 @@ def test_every_make_target_exists(page):
 @pytest.mark.parametrize("page", [page for page in FILES if page.startswith("docs/extend/")])
 def test_the_code_of_pages_that_extend_the_package_is_written_as_the_package_is(page):
     for block in BLOCKS[page]:
-        if block.title.startswith("ln_audit/") and block.language == "python":
+        if block.title.startswith(("ln_audit/", "tests/")) and block.language == "python":
             words = [
                 str(Path(sys.executable).with_name("ruff")),
                 "check",
