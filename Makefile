@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help verify test test-peers test-families test-real docs source-faults mutate lint format fixtures golden families fuzz bench bench-peers wheel clean
+.PHONY: help verify test test-peers test-families test-real site docs source-faults mutate lint format fixtures golden families fuzz bench bench-peers wheel clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,6 +18,10 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	touch $@
 
 $(VENV)/.peers: $(VENV)/.dev
@@ -71,6 +75,9 @@ families: $(VENV)/.peers ## derive the family tables from transformers again, an
 	$(BIN)/python -m scripts.derive $(TYPES)
 	$(BIN)/python scripts/derive_names.py
 
+site: $(VENV)/.docs ## build the documentation into site/, strictly: a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 docs: $(VENV)/.dev source-faults ## measure again what docs/diagnosis.md and docs/source-faults.md say
 	$(BIN)/python scripts/diagnosis_table.py
 
@@ -99,4 +106,4 @@ bench: $(VENV)/.dev ## speed and bytes, side by side with peers, as ratios
 	$(BIN)/python scripts/bench.py
 
 clean: ## remove the environment and what tools left behind
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ln_audit import call, checks, completion, reports
+from ln_audit.demand import DTYPES
 from tests.test_cli import SCRIPT
 
 BIN = str(Path(sys.executable).parent)
@@ -37,7 +38,7 @@ def test_families_are_completed_with_the_types_that_they_are_the_table_of():
 def test_words_of_an_option_are_those_that_it_takes():
     assert completion.WORDS["--format"]("") == list(reports.names())
     assert completion.WORDS["--output-dtype"]("b") == ["bfloat16"]
-    assert completion.WORDS["--before-rounded"]("") == list(call.DTYPES)
+    assert completion.WORDS["--before-rounded"]("") == list(DTYPES)
     for word in completion.WORDS["--values"](""):
         assert call.values(word) == word
     for word in completion.WORDS["--expect"](""):

@@ -1,4 +1,4 @@
-"""README is true: its commands run, its output is the real one, its tables are the program's."""
+"""README is true beyond its commands (tests/docs/test_pages.py runs those): its top, its options, its links, its length."""
 
 import os
 import re
@@ -9,29 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.runner.blocks import blocks
 from tests.shared import ROOT
 
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-COMMANDS = [
-    line.partition(" #")[0].strip()
-    for language, block in BLOCKS
-    for line in block.splitlines()
-    if not language and line.startswith("ln-audit ")
-]
-# Placeholders stand for files and models that a reader has; each becomes one that ships here.
-STANDS_FOR = {
-    "path/to/folder": "fixtures/good/gpt2-recorded",
-    "path/to/artifact": "fixtures/good/gpt2-recorded",
-    "other/model.safetensors": "fixtures/good/gpt2-safetensors",
-    "run.safetensors": "fixtures/good/gpt2-recorded/run.safetensors",
-    "before.npy": "before.npy",
-    "ln-audit.lock": "fixtures/good/gpt2-locked/ln-audit.lock",
-}
+BLOCKS = [(block.language, block.text) for block in blocks(ROOT / "README.md", "README.md")]
 NEED_TORCH = [
-    c for c in COMMANDS if re.search(r" record | --record( |$)", c)
+    line
+    for _, block in BLOCKS
+    for line in block.splitlines()
+    if re.search(r"^ln-audit (record |.* --record( |$))", line)
 ]  # run by tests/peers/test_readme_record.py
-REMOTE = [c for c in COMMANDS if "families" not in c and re.search(r" (gpt2|org/name@revision|https://host/\S*)$", c)]
 
 
 def run(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -40,38 +28,6 @@ def run(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [script, *shlex.split(command)[1:]], cwd=cwd, env=clean, capture_output=True, text=True, timeout=60, check=False
     )
-
-
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in REMOTE + NEED_TORCH])
-def test_every_command_runs_and_passes(command, tmp_path):
-    if "before.npy" in command:
-        import numpy as np
-        from safetensors.numpy import load_file
-
-        for name, array in load_file(ROOT / "fixtures" / "good" / "gpt2-recorded" / "run.safetensors").items():
-            np.save(tmp_path / f"{name}.npy", array)
-            command = command.replace(f"{name}.npy", str(tmp_path / f"{name}.npy"))
-    if command.startswith("ln-audit lock"):
-        command = command.replace("ln-audit.lock", str(tmp_path / "ln-audit.lock"))
-    for placeholder, real in STANDS_FOR.items():
-        if placeholder != "before.npy":
-            command = re.sub(rf"(?<![\w/.-]){re.escape(placeholder)}(?![\w/.-])", real, command)
-    made = run(command, ROOT)
-    assert (made.returncode, made.stderr) == (0, "")
-
-
-def test_remote_commands_are_the_three_that_the_simulator_tests_run():
-    assert REMOTE == [
-        "ln-audit verify gpt2",
-        "ln-audit verify org/name@revision",
-        "ln-audit verify https://host/path/model.safetensors",
-    ]
-
-
-def test_the_output_shown_is_the_real_one():
-    shown = next(block for _, block in BLOCKS if block.startswith("PASS  sample"))
-    lines = [line for line in shown.splitlines() if line.strip() != "…"]
-    assert run("ln-audit verify sample", ROOT).stdout.splitlines()[: len(lines)] == lines
 
 
 def test_the_first_thirty_lines_take_a_stranger_to_a_verdict():

@@ -1,7 +1,6 @@
 """docs/families.md is true: its table is a family that verifies, and it explains every key that a table may have."""
 
 import json
-import re
 from dataclasses import fields
 
 import numpy as np
@@ -12,27 +11,24 @@ from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.families.schema import Condition, Epsilon, Family, Neighbour, Part, Promise, Size
 from ln_audit.result import Verdict
+from tests.docs.runner.blocks import blocks
+from tests.docs.runner.pages import mine
 from tests.shared import ROOT
 
-TEXT = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")
+PAGE = ROOT / "docs" / "families.md"
+TEXT = PAGE.read_text(encoding="utf-8")
 EXPLAINED = "\n".join(line for line in TEXT.splitlines() if line.startswith("| "))
 
 
 @pytest.fixture
 def folder(tmp_path):
-    names = [f"layers.{i}.{norm}_layernorm" for i in (0, 1) for norm in ("input", "post_attention")]
-    gain = np.linspace(0.5, 1.5, 8, dtype=np.float32)
-    tensors = {f"model.{name}.weight": gain + at for at, name in enumerate([*names, "norm"])}
-    save_file(tensors | {"model.embed_tokens.weight": np.ones((16, 8), np.float32)}, tmp_path / "model.safetensors")
-    written = {"model_type": "mine", "hidden_size": 8, "num_hidden_layers": 2, "rms_norm_eps": 1e-6}
-    (tmp_path / "config.json").write_text(json.dumps(written))
-    return tmp_path
+    mine(tmp_path)
+    return tmp_path / "path" / "to" / "folder"
 
 
-def test_the_whole_table_verifies_a_checkpoint_of_its_family(folder):
-    table = re.search(r"```toml\n(.*?)```", TEXT, re.DOTALL)
-    assert table is not None
-    (folder.parent / "mine.toml").write_text(table[1])
+def test_the_whole_table_gives_the_final_norm_its_width(folder):
+    (table,) = (block for block in blocks(PAGE, "docs/families.md") if block.title == "mine.toml")
+    (folder.parent / "mine.toml").write_text(table.text)
     (report,) = audit(str(folder), Demand(family=str(folder.parent / "mine.toml")))
     assert report.verdict is Verdict.PASS
     assert report.parameters.final_norm == 8
@@ -66,11 +62,3 @@ def test_the_six_lines_are_those_of_the_report(tmp_path):
     (tmp_path / "acme.toml").write_text(str(table).replace("[family.acme_xformer]", 'name = "acme"'))
     (described,) = audit(str(tmp_path), Demand(family=str(tmp_path / "acme.toml")))
     assert described.verdict is Verdict.PASS
-
-
-def test_its_commands_are_those_of_the_program():
-    from ln_audit.catalogue import known, promises
-
-    assert "ln-audit families mistral" in TEXT
-    assert "mistral" in known({})
-    assert promises("mistral", {}).startswith(("llama", "mistral"))

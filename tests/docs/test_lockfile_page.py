@@ -1,7 +1,6 @@
-"""docs/lockfile.md is true: its commands run, its tables name every key, and its examples are read."""
+"""docs/lockfile.md is true beyond its commands (test_pages.py runs those): its tables name every key, its examples are read."""
 
 import re
-import shlex
 import shutil
 import tomllib
 from dataclasses import fields
@@ -12,29 +11,19 @@ from ln_audit import cli, policy
 from ln_audit.demand import Waiver
 from ln_audit.lock.reading import read
 from ln_audit.lock.schema import DIGESTS, LockedNorm
+from tests.docs.runner.blocks import blocks
 from tests.shared import FIXTURES, ROOT
-from tests.test_seven_containers import gguf
 
-TEXT = (ROOT / "docs" / "lockfile.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-COMMANDS = [line for language, block in BLOCKS if not language for line in block.splitlines()]
-LOCK, WAIVER = (block for language, block in BLOCKS if language == "toml")
+PAGE = ROOT / "docs" / "lockfile.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+LOCK, WAIVER = (block.text for block in blocks(PAGE, "docs/lockfile.md") if block.language == "toml")
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    (tmp_path / "path" / "to").mkdir(parents=True)
     shutil.copytree(FIXTURES / "good" / "gpt2-recorded", tmp_path / "path" / "to" / "folder")
-    gguf(tmp_path / "path" / "to")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_its_commands_run_one_after_the_other(here):
-    assert len(COMMANDS) == 6
-    for line in COMMANDS:
-        assert (line, cli.main(shlex.split(line)[1:])) == (line, 0)
-    assert [file.name for file in read("ln-audit.lock").files] == ["model.safetensors"]
 
 
 def test_the_lock_it_shows_is_the_one_that_is_written(here):
@@ -43,6 +32,11 @@ def test_the_lock_it_shows_is_the_one_that_is_written(here):
     shown = LOCK.strip()
     begins = re.sub(r'(sha256|family_data) = ".*"', r'\1 = "…"', written[written.index("format") :])
     assert begins.startswith(re.sub(r'family_data = ".*"', 'family_data = "…"', shown))
+
+
+def test_a_lock_of_whole_files_names_them(here):
+    assert cli.main(["lock", "path/to/folder", "--full", "-o", "ln-audit.lock"]) == 0
+    assert [file.name for file in read("ln-audit.lock").files] == ["model.safetensors"]
 
 
 def test_every_key_is_explained():
@@ -60,11 +54,3 @@ def test_the_waiver_it_shows_is_one(here, capsys):
     assert ([each.rule for each in found.waivers], list(row)) == (["LN102"], [field.name for field in fields(Waiver)])
     assert cli.main(["verify", "path/to/folder"]) == 0
     assert "waiver of LN102 for h.{layer}.ln_1: nothing here to waive" in capsys.readouterr().out
-
-
-def test_every_option_and_link_exists(capsys):
-    assert cli.main(["lock", "--help"]) == 0
-    assert cli.main(["verify", "--help"]) == 0
-    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
-    assert set(re.findall(r"`(?:verify )?(--[a-z-]+)", TEXT)) - known == set()
-    assert [link for link in re.findall(r"\]\((\S+?)\)", TEXT) if not (ROOT / "docs" / link).exists()] == []
