@@ -6,9 +6,9 @@
     if run.verdict != "pass":
         print(ln_audit.render(run))
 
-What `__all__` names is the public surface; everything else may change with any version. While the version is 0.x, a change of the
-surface that breaks callers comes with a new minor version and a line in the changelog, never with a patch. Everything is imported when
-it is asked for: `import ln_audit` alone costs nothing.
+What `__all__` names, and the modules `testing`, `saving` and `trainer`, is the public surface; everything else may change with
+any version. While the version is 0.x, a change of the surface that breaks callers comes with a new minor version and a line in the
+changelog, never with a patch. Everything is imported when it is asked for: `import ln_audit` alone costs nothing.
 """
 
 TYPE_CHECKING = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import ln_audit
 from ln_audit import checks
-from ln_audit.explain import rule_document, summary
+from ln_audit.explain import rule_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-AWAITED = frozenset(
-    {"policy.md", "ci.md", "pytest.md", "training.md", "html-report.md"}
-)  # named before they were written
 SCHEMA = Path(ln_audit.__file__).parent / "reports" / "report.schema.json"
 HERE = "<!-- the table of the schema -->"
 _LABEL = re.compile(r"^(What it does|Why it matters|Example|How to mend): ", re.MULTILINE)
@@ -34,9 +31,9 @@ GROUPS = {"LN0": "Structure", "LN1": "Values", "LN2": "Agreement with a recordin
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """The navigation of mkdocs.yml with a line for every rule and without the pages that are still awaited."""
+    """The navigation of mkdocs.yml with a line for every rule; a page that it does not name is under "More"."""
     there = {path.relative_to(config.docs_dir).as_posix() for path in Path(config.docs_dir).rglob("*.md")}
-    config.nav = [part for part in (_kept(each, there) for each in config.nav or []) if part]
+    config.nav = [_with_rules(part) for part in config.nav or []]
     named = set(_files(config.nav))
     new = sorted(page for page in there if page not in named)
     if new:
@@ -54,20 +51,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links to a rule's file lead to its page, links to an awaited page are plain words, the schema's table stands in its place."""
+    """Links to a rule's file lead to its page, the schema's table stands in its place."""
     here = posixpath.dirname(page.file.src_uri)
-    there = set(files.src_uris)
 
     def link(found: re.Match[str]) -> str:
         words, target, anchor = found[1], found[2], found[3] or ""
         rule = _RULE_FILE.match(target)
         if rule is not None:
             target = posixpath.relpath(f"rules/{rule[1].replace('_', '-')}.md", here or ".")
-        elif posixpath.normpath(posixpath.join(here, target)) in AWAITED - there:
-            return words
         return f"[{words}]({target}{anchor})"
 
-    del config
+    del config, files
     return _LINK.sub(link, markdown).replace(HERE, schema_table())
 
 
@@ -94,7 +88,7 @@ def _index() -> str:
     for digits, title in GROUPS.items():
         lines += ["", f"## {title}", "", "| rule | says |", "|---|---|"]
         lines += [
-            f"| [{check.RULE.id} {check.RULE.name}]({check.RULE.name}.md) | {summary(check)} |"
+            f"| [{check.RULE.id} {check.RULE.name}]({check.RULE.name}.md) | {checks.summary(check)} |"
             for check in checks.CHECKS
             if check.RULE.id.startswith(digits)
         ]
@@ -140,23 +134,15 @@ def _type(told: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     return kind if isinstance(kind, str) else " or ".join(kind)
 
 
-def _kept(part: Any, there: set[str]) -> Any:
+def _with_rules(part: Any) -> Any:
+    """The navigation below one entry, the index of the rules with a line for each."""
     if isinstance(part, str):
-        if part == "rules/index.md":
-            return part
-        return None if part in AWAITED - there else part
+        return part
     ((title, inner),) = part.items()
     if inner == "rules/index.md":
-        return {
-            title: [
-                "rules/index.md",
-                *({f"{c.RULE.id} {c.RULE.name}": f"rules/{c.RULE.name}.md"} for c in checks.CHECKS),
-            ]
-        }
-    if isinstance(inner, str):
-        return part if _kept(inner, there) else None
-    left = [each for each in (_kept(each, there) for each in inner) if each]
-    return {title: left} if left else None
+        lines = ({f"{check.RULE.id} {check.RULE.name}": f"rules/{check.RULE.name}.md"} for check in checks.CHECKS)
+        return {title: [inner, *lines]}
+    return part if isinstance(inner, str) else {title: [_with_rules(each) for each in inner]}
 
 
 def _files(nav: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -58,4 +59,5 @@ def text(found: dict[str, dict[str, Any]], files: int) -> str:
 
 
 def _cell(reason: str) -> str:
+    reason = re.sub(r" from '[^']*'", "", reason)  # where transformers lies on the machine that derived the tables
     return reason.replace("|", "\\|")

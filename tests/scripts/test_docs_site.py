@@ -52,29 +52,23 @@ def test_the_table_of_the_schema_names_every_key_of_a_real_report(capsys):
     assert "| `policy.sha256` | string |  |" in docs_site.schema_table()
 
 
-def test_awaited_pages_come_into_the_navigation_when_they_are_there(tmp_path):
-    def nav(*names):
-        for name in names:
-            (tmp_path / name).write_text("# x\n")
-        written = ["a.md", {"Tools": [{"CI": "ci.md"}]}, {"Look": [{"Rules": "rules/index.md"}]}]
-        return docs_site.on_config(SimpleNamespace(docs_dir=str(tmp_path), nav=written)).nav
-
-    first, look = nav("a.md")
-    assert (first, list(look)) == ("a.md", ["Look"])
+def test_the_navigation_has_every_rule_and_every_page(tmp_path):
+    for name in ("a.md", "ci.md", "new.md"):
+        (tmp_path / name).write_text("# x\n")
+    written = ["a.md", {"Tools": [{"CI": "ci.md"}]}, {"Look": [{"Rules": "rules/index.md"}]}]
+    first, tools, look, more = docs_site.on_config(SimpleNamespace(docs_dir=str(tmp_path), nav=written)).nav
+    assert (first, tools, more) == ("a.md", {"Tools": [{"CI": "ci.md"}]}, {"More": ["new.md"]})
     assert look["Look"][0]["Rules"][:2] == ["rules/index.md", {"LN001 missing-norm": "rules/missing-norm.md"}]
     assert len(look["Look"][0]["Rules"]) == 1 + len(checks.CHECKS)
-    assert nav("ci.md")[1] == {"Tools": [{"CI": "ci.md"}]}
-    assert nav("new.md")[-1] == {"More": ["new.md"]}
 
 
-def test_links_to_a_rule_lead_to_its_page_and_to_an_awaited_page_nowhere():
-    def written(text, here, *there):
+def test_links_to_a_rule_lead_to_its_page():
+    def written(text, here):
         page = SimpleNamespace(file=SimpleNamespace(src_uri=here))
-        return docs_site.on_page_markdown(text, page, None, SimpleNamespace(src_uris=set(there)))
+        return docs_site.on_page_markdown(text, page, None, None)
 
-    text = "[LN302](../../ln_audit/checks/lock_mismatch.py) and [CI](../ci.md#here), [x](../x.md#y)"
-    assert written(text, "jobs/a.md") == "[LN302](../rules/lock-mismatch.md) and CI, [x](../x.md#y)"
-    assert written(text, "jobs/a.md", "ci.md").endswith("and [CI](../ci.md#here), [x](../x.md#y)")
+    text = "[LN302](../../ln_audit/checks/lock_mismatch.py) and [x](../x.md#y)"
+    assert written(text, "jobs/a.md") == "[LN302](../rules/lock-mismatch.md) and [x](../x.md#y)"
     assert written("[LN302](../ln_audit/checks/lock_mismatch.py)", "a.md") == "[LN302](rules/lock-mismatch.md)"
     assert written(docs_site.HERE, "a.md") == docs_site.schema_table()
 

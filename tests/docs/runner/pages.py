@@ -68,6 +68,12 @@ def first_minutes(folder: Path) -> None:
     _write(whole.with_tensors({"transformer.ln_f.bias": None}), folder / "broken-model")
 
 
+def library(folder: Path) -> None:
+    """A GPT-2 with a recording."""
+    shutil.copytree(FIXTURES / "good" / "gpt2-recorded", folder / "my-model")
+    shutil.copy(folder / "my-model" / "run.safetensors", folder / "run.safetensors")
+
+
 def to_gguf(folder: Path) -> None:
     """A Gemma 2; its GGUF by a converter that left the 1 out, and by one that did not."""
     model = build(SPECS["gemma2"])
@@ -247,6 +253,7 @@ PAGES: Mapping[str, Setup] = {
     "README.md": Setup(readme, elsewhere=README_ELSEWHERE),
     "docs/index.md": Setup(),
     "docs/first-ten-minutes.md": Setup(first_minutes),
+    "docs/library.md": Setup(library),
     "docs/jobs/gguf.md": Setup(to_gguf),
     "docs/jobs/quantize.md": Setup(quantized),
     "docs/jobs/train-and-publish.md": Setup(trained),
