@@ -24,7 +24,7 @@ def completed(*words: str) -> list[str]:
 
 def test_rules_are_completed_by_name_and_by_id():
     assert completed("ln-audit", "explain", "wrong-e") == ["wrong-epsilon"]
-    assert completed("ln-audit", "verify", "sample", "--require", "LN30") == ["LN301", "LN302", "LN303"]
+    assert completed("ln-audit", "verify", "sample", "--require", "LN30") == [f"LN30{n}" for n in range(1, 6)]
     assert completion.rules("") == [check.RULE.name for check in checks.CHECKS]
     assert completion.required("a") == ["all"]
 

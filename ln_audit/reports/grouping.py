@@ -108,8 +108,8 @@ def _run(start: int, end: int) -> str:
 
 
 def _extremes(values: Sequence[str]) -> str:
-    """{0.25…0.5}: the smallest and the largest of measured numbers."""
+    """0.25 to 0.5: the smallest and the largest of measured numbers; no list, as that of an index is."""
     if len(set(values)) == 1:
         return values[0]
     ordered = sorted(values, key=lambda value: float(value.replace(",", "")))
-    return f"{{{ordered[0]}…{ordered[-1]}}}"
+    return f"{ordered[0]} to {ordered[-1]}"

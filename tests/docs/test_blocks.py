@@ -56,7 +56,8 @@ def test_what_is_shown_and_not_run_is_compared_by_a_test_of_its_own():
 
 
 def test_a_script_that_is_shown_is_used():
-    for page, found in BLOCKS.items():
+    for page in PAGES:
+        found = BLOCKS[page]
         for at, block in enumerate(found):
             if block.title.endswith((".py", ".sh")) and "/" not in block.title and block.language != "diff":
                 name = block.title.removesuffix(".py")

@@ -10,7 +10,7 @@ from tests.reports.page_reader import elements, faults, parsed, text
 from tests.shared import FIXTURES, ROOT
 
 TEXT = (ROOT / "docs" / "html-report.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```(?:sh|text)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("ln-audit ")]
 
 

@@ -16,7 +16,7 @@ from tests.test_seven_containers import gguf
 TEXT = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 (EXAMPLE,) = (block for language, block in BLOCKS if language == "toml")
-COMMANDS, MESSAGE, SCHEMA = (block for language, block in BLOCKS if not language)
+COMMANDS, MESSAGE, SCHEMA = (block for language, block in BLOCKS if language in ("sh", "text"))
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 

@@ -51,8 +51,8 @@ def test_measured_numbers_are_the_smallest_and_the_largest():
         for i, value in enumerate(("-0.5", "1,000.25", "3e-05"))
     ]
     (group,) = grouped(findings)
-    assert group.message == "h.{0…2}.ln_1: expected 1,024, found {-0.5…1,000.25}"
-    assert group.reason == "{0…2} of 12 and {-0.5…1,000.25}"
+    assert group.message == "h.{0…2}.ln_1: expected 1,024, found -0.5 to 1,000.25"
+    assert group.reason == "{0…2} of 12 and -0.5 to 1,000.25"
 
 
 def test_other_words_another_reason_or_another_weight_of_the_verdict_are_another_group():

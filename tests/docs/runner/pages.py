@@ -254,6 +254,7 @@ PAGES: Mapping[str, Setup] = {
     "docs/index.md": Setup(),
     "docs/first-ten-minutes.md": Setup(first_minutes),
     "docs/library.md": Setup(library),
+    "docs/reports.md": Setup(),
     "docs/jobs/gguf.md": Setup(to_gguf),
     "docs/jobs/quantize.md": Setup(quantized),
     "docs/jobs/train-and-publish.md": Setup(trained),
