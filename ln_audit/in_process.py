@@ -37,13 +37,16 @@ def verified(target: str | os.PathLike[str], *, live: Any = None, **options: Any
 
     `options` are those of the command line: `against`, `lock`, `recording` and `require` (a word or a list), `strict`,
     `values`, `family`, `eps`, … `live` is a torch model in memory that the target is held to, instead of `against`.
+    A target that the policy names too is held to all that it says of it, and reported once for each time.
 
     Never raises for what the target holds. Raises `UsageError` for a call that contradicts itself.
     """
+    from ln_audit import policy
     from ln_audit.audit import audit
 
     name = _word("target", target)
-    return audit(name, demand(name, live=live, **options))
+    held = policy.work(demand(name, live=live, **options), [name])
+    return tuple(report for word, own in held for report in audit(word, own))
 
 
 def demand(target: str, *, live: Any = None, **options: Any) -> Demand:

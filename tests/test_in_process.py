@@ -36,6 +36,16 @@ def test_options_mean_what_they_mean_there(target, options, verdict):
     assert passed([report]) == (verdict == "pass")
 
 
+def test_a_target_that_the_policy_names_is_held_to_what_it_says_of_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ln-audit.toml").write_text(
+        f'[[target]]\ntarget = "{GOOD}"\ndigests.files = {{"model.safetensors" = "{"0" * 64}"}}\n'
+        f'[[target]]\ntarget = "{GOOD}"\nrequire = ["off-reference"]\n'
+    )
+    assert [report.verdict.word for report in verified(GOOD)] == ["fail", "incomplete"]
+    assert [report.verdict.word for report in verified(FIXTURES / "good" / "gpt2-bare-names")] == ["pass"]
+
+
 def test_nothing_verified_is_no_pass():
     assert not passed([])
     assert told([]) == "nothing was verified"

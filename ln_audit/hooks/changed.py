@@ -13,10 +13,9 @@ import re
 from typing import TYPE_CHECKING
 
 from ln_audit.errors import AuditError
-from ln_audit.formats import FORMATS, find_artifacts, impostors
+from ln_audit.formats import FORMATS, find_artifacts, impostors, torch_pickle
 from ln_audit.formats.assembly import INDEX_SUFFIX, read_index
 from ln_audit.formats.config import FILE, MAX_CONFIG, OTHERS
-from ln_audit.formats.torch_pickle import recognises
 from ln_audit.formats.unread import holds_weights
 from ln_audit.sources import local
 from ln_audit.sources.settings import Settings
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(?=\.)")
 _GGUF_PART = re.compile(r"-\d{5}(-of-\d{5}\.gguf)$")
+_LOADERS = re.compile(rf"{re.escape(torch_pickle.FIRST.removesuffix('.bin'))}[.-]")  # pytorch_model.bin and its shards
 _OUTSIDE = re.compile(r"(?<=\.onnx)[._]data$")  # of an ONNX file whose tensors lie beside it
 _WEIGHTS = tuple(
     suffix for each in FORMATS if each.NAME not in ("npz", "npy", "tensorflow") for suffix in each.SUFFIXES
@@ -99,11 +99,18 @@ def _is_models(folder: str, file: str) -> bool:
 
 
 def _is_data(file: str) -> bool:
-    """Whether a `.bin` is none of PyTorch's. A pointer to one that is still to be fetched is no data, nor what is unreadable."""
-    if not file.endswith(".bin"):
+    """Whether a `.bin` is none of PyTorch's. A pointer to one that is still to be fetched is no data, nor what is unreadable.
+
+    What bears a loader's own name is a checkpoint, whatever it holds: it may be damaged.
+    """
+    if not file.endswith(".bin") or _LOADERS.match(posixpath.basename(file)):
         return False
     prefix = _beginning(file, impostors.SNIFFED)
-    return prefix is not None and not recognises(prefix) and impostors.placeholder(prefix, len(prefix)) is None
+    return (
+        prefix is not None
+        and not torch_pickle.recognises(prefix)
+        and impostors.placeholder(prefix, len(prefix)) is None
+    )
 
 
 def _beginning(file: str, at_most: int) -> bytes | None:

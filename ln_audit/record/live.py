@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ln_audit.core import Checkpoint, Stored, TensorInfo
 from ln_audit.demand import InMemory
-from ln_audit.errors import SourceError
+from ln_audit.errors import SourceError, UsageError
+from ln_audit.formats.shown import shown
 from ln_audit.record.names import tensors, unwrapped
 from ln_audit.record.needed import need
 from ln_audit.record.tensors import FLOATS, block, held, name_of
@@ -23,9 +24,12 @@ _FLATTENED = ("_flat_param", "_fsdp_wrapped_module")  # in the names of FSDP's f
 def live(model: Any) -> InMemory:
     """The model with the names and the config.json that it would be saved with.
 
-    What is spread over several processes cannot be compared in one of them, and says so. Raises `RecordingError` without torch.
+    What is spread over several processes cannot be compared in one of them, and says so. Raises `RecordingError` without torch,
+    `UsageError` for what is no model.
     """
     need("torch")
+    if not hasattr(model, "named_parameters"):
+        raise UsageError(f"model: expected a torch.nn.Module, found {shown(model)}")
     inner = unwrapped(model)
     found = tensors(inner)
     written = getattr(getattr(inner, "config", None), "to_json_string", None)

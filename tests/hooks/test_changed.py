@@ -95,6 +95,15 @@ def test_a_bin_that_pytorch_did_not_write_is_data_and_what_training_leaves_is_no
     assert targets(["tokens.bin"]) == ()
 
 
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "pytorch_model-00001-of-00002.bin"])
+def test_a_damaged_file_that_a_loader_asks_for_by_its_name_is_no_data(repo, name, capsys):
+    (repo / "torn").mkdir()
+    (repo / "torn" / name).write_bytes(bytes(range(200)))
+    (target,) = targets([f"torn/{name}"])
+    assert cli.main(["verify", target]) == 3
+    assert capsys.readouterr().out.startswith("INCOMPLETE  ./torn")
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin", "x.gguf", "x.bin"])
 def test_a_git_lfs_pointer_is_cannot_tell(repo, name, capsys):
     (repo / "lfs").mkdir()

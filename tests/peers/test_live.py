@@ -55,6 +55,12 @@ def test_a_model_that_is_wrapped_or_compiled_is_the_model(tmp_path):
     assert verify_saved(folder, torch.compile(tiny("llama")))[0].verdict == 0
 
 
+@pytest.mark.parametrize("given", [{"ln_f.weight": None}, "gpt2"])
+def test_what_is_no_model_is_refused(given, tmp_path):
+    with pytest.raises(UsageError, match="model: expected a torch.nn.Module, found "):
+        verify_saved(saved("llama", tmp_path), given)
+
+
 def test_a_model_that_does_not_say_what_it_is_cannot_be_told(tmp_path):
     folder = saved("llama", tmp_path)
     plain = torch.nn.Module()
