@@ -56,6 +56,9 @@ class Writer:
         pairs = tuple(_pair(word, found) for word in files)
         for each in (found, *(output for output, _ in pairs)):
             each.check()
+        twice = next((path for at, (_, path) in enumerate(pairs) if path in [other for _, other in pairs[:at]]), None)
+        if twice is not None:
+            raise UsageError(f"--output {twice}: expected a file of its own for each report, found it twice")
         return cls(found, pairs, quiet, verbose, colour, tuple(command or ()))
 
     @property

@@ -84,7 +84,12 @@ verify() {
   lines "${LN_ACTION_TARGET:-}"
   options+=(--format=github "--output=sarif=$sarif")  # annotations and the step's summary; and the findings as a file
   if [[ -z ${HF_HUB_CACHE:-}${HF_HOME:-} ]]; then export HF_HUB_CACHE=$LN_ACTION_CACHE/hub; fi
+  rm -f "$sarif"
   "$(program ln-audit)" verify "${options[@]}" -- ${LINES[@]+"${LINES[@]}"} || code=$?
+  if [[ $code == 0 && ! -s $sarif ]]; then  # --help among the words
+    output verdict error; output exit-code 2; output sarif-file ""
+    refuse "args: expected options of verify, found one with which nothing is verified"
+  fi
   case $code in
     0) output verdict pass ;;
     1) output verdict fail ;;

@@ -76,6 +76,7 @@ def test_other_actions_are_pinned_to_a_commit_with_its_version():
         ({"target": "./none"}, 3, "incomplete"),
         ({"target": "good", "args": "--values\nfinal"}, 0, "pass"),
         ({"target": "good", "args": "--no-such"}, 2, "error"),
+        ({"target": "good", "args": "--help"}, 2, "error"),
         ({"target": ""}, 2, "error"),
         ({"target": ".", "working_directory": "good"}, 0, "pass"),
     ],

@@ -43,6 +43,12 @@ def test_a_format_that_is_none_is_no_name_of_a_file(word, found, hint):
     assert caught.value.hint == hint
 
 
+def test_two_reports_in_one_file_are_refused():
+    with pytest.raises(UsageError) as caught:
+        writer(files=["json=x", "sarif=y", "./x"])
+    assert caught.value.message == "--output x: expected a file of its own for each report, found it twice"
+
+
 def test_an_unknown_format_is_refused():
     with pytest.raises(UsageError) as caught:
         writer("jsno")

@@ -35,6 +35,8 @@ def main(words: Sequence[str]) -> int:
 def _calls(words: Sequence[str]) -> list[list[str]]:
     """The calls of ln-audit that these words stand for. Raises `UsageError`."""
     hook, *rest = words or ("",)
+    if {"-h", "--help"} & set(rest):  # which verifies nothing, and exits 0
+        raise UsageError("python -m ln_audit.hooks: expected options of verify, found one that only shows help")
     options = [word for word in rest if word.startswith("-")]
     files = [word for word in rest if not word.startswith("-")]
     for word in options:  # whoever may add a file could add an option by its name

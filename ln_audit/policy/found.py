@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 OWN, PROJECT = "ln-audit.toml", "pyproject.toml"
 TOOL = ("tool", "ln-audit")
-_TELLING = (b"ln-audit", b"\\u", b"\\U", b"\\x")  # its name, or an escape that may spell it
+_TELLING = (b"ln-audit", b"ln_audit", b"\\u", b"\\U", b"\\x")  # its name, or an escape that may spell it
 _LARGEST = 10_000_000  # bytes of a policy; one of a company with a thousand families would have a third of that
 
 
@@ -70,10 +70,20 @@ def _document(path: str, name: str, folder: str, root: tuple[str, ...]) -> Docum
     except ValueError as error:
         raise UsageError(f"{name}: expected TOML that can be read for a policy, found: {error}") from error
     for word in root:
+        if word == TOOL[1] and _misspelt(table):
+            raise UsageError(f"{name}: expected the table [tool.ln-audit], found it written otherwise")
         if not isinstance(table, dict) or word not in table:
             return None
         table = table[word]
     return Document(name, folder, data, text, root, table)
+
+
+def _misspelt(tool: object) -> bool:
+    """Whether somebody meant a policy that no reader would find: [tool.ln_audit], or a table inside of [[tool]]."""
+    rows = tool if isinstance(tool, list) else ()
+    return (isinstance(tool, dict) and "ln_audit" in tool) or any(
+        TOOL[1] in row for row in rows if isinstance(row, dict)
+    )
 
 
 def _bytes(path: str, name: str) -> bytes:

@@ -43,7 +43,10 @@ def _place(word: str) -> str | None:
 
 
 def _repository(word: str) -> tuple[str, str | None] | None:
-    """The repository on the Hub and the file in it, whatever the revision; None for what is not written as one."""
+    """The repository on the Hub and the file in it, whatever the revision; None for what is not written as one.
+
+    The Hub redirects a name in other letter case to its repository.
+    """
     from ln_audit.errors import LnAuditError
 
     if not hub_target.looks_like_hub(word):
@@ -52,4 +55,5 @@ def _repository(word: str) -> tuple[str, str | None] | None:
         found = hub_target.parse(word, None)
     except LnAuditError:
         return None
-    return found.repo, found.path
+    repo = found.repo.lower()
+    return hub_target.SHORT_NAMES.get(repo, repo), found.path

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # A number that stands alone is a measured one (`found 0.25`); digits inside a name (`h.3.ln_1`) are an index.
 _NUMBER = re.compile(r"(?P<alone>(?<![\w.])-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?!\w|\.\w))|[0-9]+")
+_WORD = re.compile(r"[^\W\d]*\W*\Z")  # what stands right before a number: `experts.`
 _BETWEEN = "\0"  # no finding has one: their text is one printable line
 _MOST_RUNS = 8
 _MOST_DIGITS = 9  # of an index; what is longer is no layer's number
@@ -55,6 +56,9 @@ def _parts(same: Sequence[Finding]) -> Iterator[Group]:
     varying = sorted(
         (column for column in indexes if len(set(column)) > 1), key=lambda column: (-len(set(column)), column)
     )
+    if _in_step(texts[0], columns):
+        yield from map(_alone, same)
+        return
     apart: dict[tuple[str, ...], list[int]] = {}
     for at in range(len(same)):
         apart.setdefault(tuple(column[at] for column in varying[1:]), []).append(at)
@@ -63,6 +67,16 @@ def _parts(same: Sequence[Finding]) -> Iterator[Group]:
             yield from (_alone(same[at]) for at in members)
         else:
             yield _together([same[at] for at in members], [texts[at] for at in members])
+
+
+def _in_step(text: str, columns: Sequence[tuple[str, ...]]) -> bool:
+    """Whether two indexes of the subject vary together, as layer and expert may: `{0, 1}` twice would be read as all four."""
+    subject = text.index(_BETWEEN)
+    words: dict[tuple[str, ...], set[str]] = {}
+    for match, column in zip(_NUMBER.finditer(text, 0, subject), columns, strict=False):
+        before = _WORD.search(text, 0, match.start())
+        words.setdefault(column, set()).add("" if before is None else before[0])
+    return any(len(each) > 1 for column, each in words.items() if len(set(column)) > 1)
 
 
 def _numbers(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from ln_audit.reports.command import reproducing
 from ln_audit.reports.grouping import grouped
 from ln_audit.reports.markdown_table import Align, code, table
 from ln_audit.reports.summary import counts, label, name, passed, rows, times, title, told_facts, verdict, worst_first
+from ln_audit.reports.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,13 +41,13 @@ def render(run: Run) -> str:
 
 
 def _lines(run: Run, digests: int, whole: int) -> Iterator[str]:
-    several = len(run.reports) != 1
+    several = len(run.reports) != 1 or not whole  # a report too long to be told is a row of the table, with its verdict
     if several:
         yield f"## {run.verdict.upper()}: {counts(run) if run.error is None else 'no report'}"
         yield ""
     if run.error is not None:
         yield from _error(run.error)
-    if len(run.reports) > 1:
+    if several:
         yield from _targets(run, _MOST if whole < 50 else 500)
     wanted = [report for report in worst_first(run) if verdict(report) != "PASS"] if several else run.reports
     told = wanted[:whole]
@@ -54,7 +55,9 @@ def _lines(run: Run, digests: int, whole: int) -> Iterator[str]:
         yield from _report(report, "###" if several else "##", digests, alone=not several)
     if more := len(run.reports) - len(told):
         left = (
-            "What was checked where all is well, and what was not" if len(told) == len(wanted) else f"{more:,} reports"
+            "What was checked where all is well, and what was not"
+            if len(told) == len(wanted)
+            else count(more, "report")
         )
         yield from (f"{left}: `--format json`", "")
     if run.policy is not None:
@@ -99,7 +102,7 @@ def _report(report: Report, level: str, digests: int, *, alone: bool) -> Iterato
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
     yield "target", title(report)
     if report.checkpoint is not None:
-        dtypes = ", ".join(f"{count:,} {dtype}" for dtype, count in report.checkpoint.dtypes.items())
+        dtypes = ", ".join(f"{number:,} {dtype}" for dtype, number in report.checkpoint.dtypes.items())
         yield "format", f"{report.checkpoint.format}, {report.checkpoint.tensors:,} tensors ({dtypes})"
     yield from told_facts(report)
 

@@ -61,6 +61,8 @@ def test_files_of_no_checkpoint_are_said_to_be_that(capsys):
         (["explain", "x"], "expected verify or lock, found 'explain'"),
         (["verify"], "expected changed files, found none"),
         (["lock", "--strict"], "expected changed files, found none"),
+        (["verify", "--help", "good/config.json"], "found one that only shows help"),
+        (["lock", "--target=good", "-h"], "found one that only shows help"),
         (["verify", "--no-such", "good/config.json"], "No such option: --no-such"),
     ],
 )

@@ -24,6 +24,8 @@ from tests.test_cli import run
         "[tool.ln-audit\n",
         "[tool]\nln-audit = 3\n",
         "tool.ln-audit = []\n",
+        "[[tool]]\n[tool.ln-audit]\nstrict = true\n",
+        "[tool.ln_audit]\nstrict = true\n",
     ],
 )
 def test_a_policy_that_would_be_ignored_is_refused_however_it_is_spelt(tmp_path, content):
@@ -43,7 +45,14 @@ def test_a_policy_file_is_refused_as_a_dangling_link_or_a_folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["[tool.ruff]\n", "[project]\nname = 'ln-audit'\n", "# [tool.ln-audit]\n", "tool = 3 # ln-audit"]
+    "content",
+    [
+        "[tool.ruff]\n",
+        "[project]\nname = 'ln-audit'\n",
+        "# [tool.ln-audit]\n",
+        "tool = 3 # ln-audit",
+        "[[tool]]\nx = 3 # ln-audit",
+    ],
 )
 def test_another_projects_pyproject_is_no_policy(tmp_path, content):
     (tmp_path / "pyproject.toml").write_text(content)

@@ -45,6 +45,14 @@ def test_a_range_never_names_what_is_not_among_its_members():
     ]
 
 
+def test_two_indexes_that_vary_together_do_not_name_every_pair_of_them():
+    names = ["layers.0.experts.0.norm", "layers.1.experts.1.norm"]
+    assert [group[1] for group in told(failed(*names))] == names
+    assert [group[1] for group in told(failed("h.0.ln_1 against h.0", "h.1.ln_1 against h.1"))] == [
+        "h.{0, 1}.ln_1 against h.{0, 1}"
+    ]
+
+
 def test_measured_numbers_are_the_smallest_and_the_largest():
     findings = [
         RULE.failed(f"h.{i}.ln_1", f"h.{i}.ln_1: expected 1,024, found {value}", f"{i} of 12 and {value}")

@@ -52,6 +52,18 @@ def test_a_family_to_be_described_is_code_to_be_copied():
     assert [token.content for token in tokens if token.type == "code_block"] == ['[family.x]\nmodel_types = ["x"]\n']
 
 
+def test_a_report_that_does_not_fit_at_all_still_says_its_verdict():
+    long = tuple(
+        replace(REPORT.findings[0], status=status, message=f"{letter}{'x' * 1_900}", reason="y" * 1_900)
+        for status in ("fail", "warn")
+        for letter in "abcdefghijklmnop"
+    )
+    said = markdown.render(Run((replace(REPORT, findings=long),), 1))
+    assert said.startswith("## FAIL: 1 target: 1 fail\n\n| verdict |")
+    assert len(said) < 60_000
+    assert "1 report: `--format json`" in said
+
+
 def test_it_fits_a_comment_however_many_norms_and_targets():
     norms = tuple(NormReport(replace(NORM, name=f"h.{i}.ln_1", role="block"), (GAIN,), 4) for i in range(500))
     large = replace(REPORT, norms=norms)
