@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from ln_audit import reports, terminal
 from ln_audit.errors import LnAuditError, SourceError, UsageError
+from ln_audit.formats import FORMATS
 from ln_audit.printable import one_line
 from ln_audit.reports.document import Run, exit_code
 from ln_audit.result import Failure, Report
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ln_audit.demand import Policy
 
 BUG = 4
+_OTHERS = ("config.json", "ln-audit.toml", "pyproject.toml")
+_OTHERS_SUFFIXES = (".index.json", ".lock", ".data")
 _REPORTING = ("verify", "report")  # commands whose --output is a report; that of `lock` and `record` is something else
 
 
@@ -108,12 +111,22 @@ def _pair(word: str, otherwise: reports.Output) -> tuple[reports.Output, Path]:
     """FILE, or FORMAT=FILE. Raises `UsageError` for a word before the = that is no format: a mistyped one is no file's name."""
     before, equals, after = word.partition("=")
     if not equals or not before.replace("-", "").replace("_", "").isalnum():
-        return reports.of_file(word, otherwise), Path(word)
+        return reports.of_file(word, otherwise), _reports(word)
     try:
-        return reports.find(before), Path(after)
+        return reports.find(before), _reports(after)
     except UsageError as error:
         message = error.message.replace("--format", f"--output {word}", 1)
         raise UsageError(message, hint=error.hint or f"a file of that name is written ./{word}") from error
+
+
+def _reports(file: str) -> Path:
+    """The file for a report. Raises `UsageError` for what bears the name of a model's file, a lock or a policy: it would be lost."""
+    name = Path(file).name.lower()
+    if name in _OTHERS or name.endswith((*(suffix for each in FORMATS for suffix in each.SUFFIXES), *_OTHERS_SUFFIXES)):
+        raise UsageError(
+            f"--output {file}: expected a file for a report, found the name of another kind of file", hint="report.json"
+        )
+    return Path(file)
 
 
 def _show(shown: reports.Output, run: Run) -> None:

@@ -54,6 +54,8 @@ class NormCallback(TrainerCallback):  # type: ignore[misc]
         """Verify the checkpoint of this step. Raises `VerdictError` with `on_failure="raise"`."""
         good = True
         if state.is_world_process_zero:
+            if self.against_model and model is None:
+                raise UsageError("model: expected the model that is trained, found none", hint="against_model=False")
             folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
             self.reports = verified(folder, live=model if self.against_model else None, **self.options)
             good = passed(self.reports)

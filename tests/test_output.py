@@ -141,3 +141,18 @@ def test_the_summary_of_a_step_is_appended_as_markdown(tmp_path, monkeypatch, ca
     made = capsys.readouterr()
     assert made.out == github.render(Run((FAILED,), 1))
     assert made.err.startswith("ln-audit: GITHUB_STEP_SUMMARY: expected a file to append to, found: ")
+
+
+@pytest.mark.parametrize(
+    "word", ["m/model.safetensors", "json=x.gguf", "config.json", "a.safetensors.index.json", "ln-audit.lock", "X.BIN"]
+)
+def test_a_report_never_takes_the_name_of_a_model_a_lock_or_a_policy(word):
+    with pytest.raises(UsageError, match="expected a file for a report, found the name of another kind of file"):
+        writer(files=[word])
+
+
+def test_a_rejected_call_does_not_write_over_a_model_either(tmp_path):
+    model = tmp_path / "model.safetensors"
+    model.write_bytes(b"weights")
+    assert output.rejected(["verify", "--output", f"json={model}", "--x"], UsageError("no"), 2) == 2
+    assert model.read_bytes() == b"weights"

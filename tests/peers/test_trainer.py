@@ -159,3 +159,9 @@ def test_without_transformers_the_import_says_what_is_missing():
     assert made.returncode == 1
     told = 'ImportError: ln_audit.trainer: expected the transformers package, found it not installed: pip install "ln-audit[record]"'
     assert made.stderr.splitlines()[-1] == told
+
+
+def test_a_trainer_that_hands_over_no_model_is_no_comparison():
+    state = type("State", (), {"is_world_process_zero": True, "global_step": 1})()
+    with pytest.raises(UsageError, match="model: expected the model that is trained, found none"):
+        NormCallback().on_save(type("Args", (), {"output_dir": "out"})(), state, None)
