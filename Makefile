@@ -46,10 +46,7 @@ test-peers: $(VENV)/.peers ## the tests against torch, transformers and onnxrunt
 	$(BIN)/python -m pytest -q -m peers
 
 SHARD ?= 1/1
-test-golden: $(VENV)/.dev ## write again what each output is for the runs of tests/reports/made.py; look at the difference
-	$(BIN)/python -m tests.reports.golden_files
-
-families: $(VENV)/.peers ## every model type of transformers with every fault planted; resumes; SHARD=1/4 for a quarter
+test-families: $(VENV)/.peers ## every model type of transformers with every fault planted; resumes; SHARD=1/4 for a quarter
 	$(BIN)/python -m scripts.family_faults --shard $(SHARD)
 
 lint: $(VENV)/.dev ## ruff and mypy over everything

@@ -236,3 +236,11 @@ def test_what_a_script_writes_is_up_to_date(script):
         check=False,
     )
     assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_every_target_of_the_makefile_is_there_once():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):(?!=)", text, re.MULTILINE)
+    listed = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)
+    assert listed is not None
+    assert sorted(targets) == sorted(listed[1].split())
