@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ln_audit import checks, waivers
 from ln_audit.errors import UsageError
+from ln_audit.printable import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +21,7 @@ _FIXED = (
     "values", "output_dtype", "before_rounded", "norm", "family", "config", "revision", "against", "lock",
 )  # fmt: skip
 ALL = "all"
+_NEEDS = {"LN301": "against", "LN302": "lock"}  # rules that hold an artifact to something, and by which option or key
 
 
 def required(names: Iterable[str]) -> frozenset[str]:
@@ -102,7 +104,7 @@ def work(demand: Demand, targets: Iterable[str]) -> tuple[tuple[str, Demand], ..
     """
     called, policy = tuple(targets), demand.policy
     if policy is None:
-        return tuple((target, demand) for target in called)
+        return tuple((target, _able(target, demand)) for target in called)
     pairs: list[tuple[str, Demand]] = []
     for target in called or dict.fromkeys(named(demand)):
         asked = [each.rules for each in policy.targets if _named(each.target, target, exact=not called)]
@@ -110,7 +112,21 @@ def work(demand: Demand, targets: Iterable[str]) -> tuple[tuple[str, Demand], ..
         if not asked:
             pairs.append((target, held(demand)))
     locks: dict[str, Lock] = {}
-    return tuple((target, _with_lock(each, locks)) for target, each in pairs)
+    return tuple((target, _with_lock(_able(target, each), locks)) for target, each in pairs)
+
+
+def _able(target: str, demand: Demand) -> Demand:
+    """The same demand. A rule that it requires by name and gives nothing to hold to would be required of nobody: `UsageError`."""
+    asked = required(word for word in demand.require if word != ALL)
+    for rule, option in _NEEDS.items():
+        if rule in asked and getattr(demand, option) is None:
+            told = (
+                f"{without_secrets(target)}: {checks.find(rule).RULE.name} is required: expected {option}, found none"
+            )
+            raise UsageError(
+                told, hint=f"give --{option}, or name it in the policy under [[target]]; or require it no more"
+            )
+    return demand
 
 
 def _named(one: str, other: str, *, exact: bool) -> bool:

@@ -27,7 +27,7 @@ def test_rules_are_required_by_id_name_or_all():
 
 
 def test_an_unknown_rule_is_a_usage_error():
-    with pytest.raises(UsageError, match="rule 'LN998': expected one of LN001 missing-norm, "):
+    with pytest.raises(UsageError, match="rule 'LN998': expected a rule's id or name"):
         policy.required(["LN998"])
 
 
@@ -171,3 +171,18 @@ def test_its_locks_and_families_are_looked_at_before_anything_is_opened(tmp_path
         policy.work(under(Rules(), PolicyTarget("a"), PolicyTarget("b", Rules(lock="none"))), ())
     with pytest.raises(UsageError, match="family 'gtp2': expected one of "):
         policy.work(under(Rules(), PolicyTarget("a", Rules(family="gtp2"))), ())
+
+
+@pytest.mark.parametrize(
+    ("rule", "named", "option"),
+    [("LN301", "differs-from-source", "against"), ("lock-mismatch", "lock-mismatch", "lock")],
+)
+def test_a_rule_that_is_required_by_name_needs_what_it_holds_to(rule, named, option):
+    asked = Demand(require=("all", rule))
+    with pytest.raises(UsageError, match=f"a: {named} is required: expected {option}, found none"):
+        policy.work(asked, ["a"])
+    with pytest.raises(UsageError, match=f"a: {named} is required"):
+        policy.work(Demand(policy=Policy("p.toml", "0" * 64, rules=Rules(require=(rule,)))), ["a"])
+    assert policy.work(Demand(require=("all",)), ["a"]) == (("a", Demand(require=("all",))),)
+    given = Demand(require=(rule,), against="base", lock="l")
+    assert policy.work(given, ["a"]) == (("a", given),)
