@@ -133,12 +133,13 @@ def render(run: Run, form: str = "text") -> str:
 
 
 def _audited(targets: Sequence[str], demand: Demand) -> Run:
+    from ln_audit import policy
     from ln_audit.audit import audit, audit_recording
     from ln_audit.reports.document import Run, exit_code
 
     demand = call.sound(demand, targets)
     if targets:
-        found = tuple(each for target in targets for each in audit(target, demand))
+        found = tuple(each for target, own in policy.work(demand, targets) for each in audit(target, own))
     else:
         found = tuple(audit_recording(path, demand) for path in demand.recordings)
     return Run(found, exit_code(found))

@@ -51,6 +51,17 @@ def test_a_wrong_call_is_an_error_of_its_own():
         ln_audit.render(ln_audit.verify(GOOD), "yaml")
 
 
+@pytest.mark.parametrize("rule", ["LN203", "digest-mismatch", "LN201"])
+def test_a_required_rule_with_nothing_to_hold_to_is_incomplete(rule):
+    assert ln_audit.verify(FIXTURES / "good" / "gpt2-safetensors", require=[rule]).verdict == "incomplete"
+
+
+@pytest.mark.parametrize("rule", ["differs-from-source", "LN302"])
+def test_a_required_twin_that_is_not_given_is_a_wrong_call(rule):
+    with pytest.raises(ln_audit.UsageError, match="is required: expected (against|lock), found none"):
+        ln_audit.verify(GOOD, require=[rule])
+
+
 def test_a_page_with_pictures():
     pages = [ln_audit.render(ln_audit.verify(GOOD, recording=RUN, pictures=kept), "html") for kept in (False, True)]
     without, drawn = (page.count("<svg") for page in pages)

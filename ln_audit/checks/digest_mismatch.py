@@ -31,6 +31,8 @@ _SHORT = 12  # digits of a digest: enough for people to compare
 def check(subject: Subject) -> Iterator[Finding]:
     """One finding per digest of the policy; what could not be compared is a required skip."""
     policy = subject.demand.policy
+    if subject.requires(RULE) and (policy is None or not (policy.rules.value_digests or policy.rules.file_digests)):
+        yield RULE.skipped(subject.checkpoint.files[0], "required, and no policy has digests of it", required=True)
     if policy is None:
         return
     for name, digest in policy.rules.value_digests.items():

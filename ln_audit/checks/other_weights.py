@@ -27,6 +27,8 @@ RULE = Rule("LN203", "other-weights")
 
 def check(subject: Subject) -> Iterator[Finding]:
     """A failure per recording of other weights; the packaged recording is merely left aside."""
+    if not subject.comparisons and subject.requires(RULE):
+        yield RULE.skipped(subject.checkpoint.files[0], "required, and there is no recording", required=True)
     for comparison in subject.comparisons:
         label = f"{comparison.norm} against {comparison.recording}"
         if comparison.finding == "other-weights" and comparison.packaged:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ln_audit.families.reading import Reading
     from ln_audit.families.schema import Family
     from ln_audit.formats.config import Config
-    from ln_audit.result import SourceReport
+    from ln_audit.result import Rule, SourceReport
 
 _LARGEST = 16_000_000  # bytes of a bias that is looked at
 
@@ -68,6 +68,13 @@ class Subject:
     kind: SourceKind = "local"
     asked: str | None = None  # the revision by which a model on the Hub was named; None where none was
     candidates: tuple[str, ...] = ()  # what could be a norm, where the family is unknown
+
+    def requires(self, rule: Rule) -> bool:
+        """Whether a rule is required by its id or name: then it says so where nothing was given that it could hold to.
+
+        `all` is every rule that applies, and one that has nothing to hold to does not.
+        """
+        return any(word.lower() in (rule.id.lower(), rule.name) for word in self.demand.require)
 
     def present(self) -> Iterator[tuple[Norm, str]]:
         """Every promised tensor that the checkpoint holds, with its norm."""
