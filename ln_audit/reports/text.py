@@ -113,14 +113,16 @@ def _section(head: str, findings: Sequence[Finding], status: str, *, verbose: bo
 
 
 def _of_rule(of_rule: Sequence[Finding], status: str) -> Iterator[str]:
-    """Findings that say the same of many norms are one line."""
+    """Findings that say the same of many norms are one line; a cause that several share is told below the first."""
     groups = grouped(of_rule)
+    told = ""
     for group in groups[:_MOST]:
         named = group.subject.partition(" against ")[0]
         apart = f"{group.subject}: " if len(groups) > 1 and named not in group.message else ""  # which of them is it?
         yield _line(status, f"{label(group.first)}{times(group.count)}", f"{apart}{group.message}")
-        if group.reason:
+        if group.reason and group.reason != told:
             yield f"      {HANG}{short(group.reason)}"
+        told = group.reason
     if more := sum(group.count for group in groups[_MOST:]):
         yield _line(status, label(of_rule[0]), f"and {more:,} more, see --verbose")
 
@@ -159,11 +161,10 @@ def _not_checked(report: Report, *, verbose: bool) -> Iterator[str]:
 
 
 def _undecided(skipped: Sequence[Finding], *, verbose: bool) -> Iterator[str]:
-    """Skips with their reasons; of one rule at most a few, the rest is counted."""
+    """Skips with their reasons, those first on which the verdict depends; of one rule at most a few, the rest is counted."""
+    skipped = sorted(skipped, key=lambda finding: not finding.required)
     for rule in dict.fromkeys(finding.rule for finding in skipped):
-        of_rule = sorted(
-            (finding for finding in skipped if finding.rule == rule), key=lambda finding: not finding.required
-        )
+        of_rule = [finding for finding in skipped if finding.rule == rule]
         shown = of_rule if verbose else of_rule[:_MOST_SKIPS]
         for finding in shown:
             must = " (the verdict depends on it)" if finding.required else ""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ln_audit.reports import text
 from ln_audit.reports.document import Run
-from ln_audit.result import Failure
+from ln_audit.result import Failure, Rule
 from tests.reports.made import BROKEN, CLEAN, FAILED, REPORT, RULE
 
 WHOLE = """\
@@ -104,6 +104,14 @@ def test_skips_and_notes_are_counted_unless_asked_for():
     assert "    – LN001 missing-norm: and 2 more, see --verbose\n" in short
     assert "    – and 8 more, see --verbose\n" in short
     assert "more" not in whole
+
+
+def test_what_the_verdict_depends_on_stands_first_under_not_checked():
+    rules = Rule("LN201", "off-reference"), Rule("LN301", "differs-from-source")
+    skips = (rules[0].skipped("ln_f", "no recording"), rules[1].skipped("base", "not compared", required=True))
+    lines = text.render(Run((replace(REPORT, findings=skips),), 3)).splitlines()
+    at = lines.index("  not checked")
+    assert [line.split()[1] for line in lines[at + 1 : at + 3]] == ["LN301", "LN201"]
 
 
 def test_quiet_is_the_verdict_and_what_failed():
