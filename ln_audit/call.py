@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from ln_audit.demand import DTYPES
 from ln_audit.errors import UsageError
+from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ln_audit.demand import Demand
+
+_KINDS = "layer_norm", "rms_norm"
+_TRY = "for example `ln-audit verify path/to/folder`, or `ln-audit verify sample`"
 
 
 def under_policy(demand: Demand, targets: Sequence[str], policy_file: str | None = None) -> Demand:
@@ -49,8 +53,10 @@ def _check_values(demand: Demand) -> None:
         raise UsageError("--before and --after: expected both or neither, found one")
     if demand.eps is not None and demand.eps <= 0:
         raise UsageError(f"--eps: expected a positive number, found {demand.eps!r}")
-    if demand.kind is not None and demand.kind not in ("layer_norm", "rms_norm"):
-        raise UsageError(f"--kind: expected layer_norm or rms_norm, found {demand.kind!r}")
+    if demand.kind is not None and demand.kind not in _KINDS:
+        raise UsageError(
+            f"--kind: expected layer_norm or rms_norm, found {demand.kind!r}", hint=did_you_mean(demand.kind, _KINDS)
+        )
     if demand.config is not None and not Path(demand.config).is_file():
         raise UsageError(f"--config {demand.config}: expected a file, found none")
     if demand.full and demand.offline:
@@ -61,7 +67,7 @@ def _check_targets(demand: Demand, targets: Sequence[str]) -> None:
     """What belongs to one target needs one; a recording that carries its own norm needs none."""
     if not targets and (not demand.recordings or demand.before is not None):
         told = "targets: expected a target, or a recording that carries its own norm, found neither alone"
-        raise UsageError(told, hint="" if demand.policy is None else f"{demand.policy.path} names no target either")
+        raise UsageError(told, hint=_TRY if demand.policy is None else f"{demand.policy.path} names no target either")
     carried = {"--family": demand.family, "--config": demand.config, "--full": demand.full, "--norm": demand.norm}
     carried["--lock"] = demand.lock
     unused = [option for option, value in carried.items() if value and not targets]

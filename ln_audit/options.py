@@ -16,7 +16,10 @@ from ln_audit.record.recipe import LEAST
 
 _TARGET = "sample, gpt2, org/name, org/name@revision, hf://org/name, https://host/file, a folder or a file."
 
-Targets = Annotated[Optional[list[str]], typer.Argument(help=f"What to verify: {_TARGET}", show_default=False)]
+Targets = Annotated[
+    Optional[list[str]],
+    typer.Argument(help=f"What to verify: {_TARGET} None: what the policy names.", show_default=False),
+]
 Target = Annotated[str, typer.Argument(help=f"What to report: {_TARGET}", show_default=False)]
 Locked = Annotated[str, typer.Argument(help=f"What to lock: {_TARGET}", show_default=False)]
 MaybeTarget = Annotated[Optional[str], typer.Argument(help=f"The model that it was recorded from: {_TARGET}")]
@@ -84,7 +87,7 @@ Lock = Annotated[Text, _option("--lock", "The lockfile that its norms must be th
 Policy = Annotated[
     Text,
     _option(
-        "--policy", "The policy; default: ln-audit.toml, or [tool.ln-audit] of pyproject.toml, here.", "FILE", _GATE
+        "--policy", "The policy; default: ln-audit.toml or pyproject.toml of the working directory.", "FILE", _GATE
     ),
 ]
 PolicyFile = Annotated[Optional[str], typer.Argument(help="The policy; default: that of the working directory.")]

@@ -24,7 +24,7 @@ from tests.shared import FIXTURES
         (Demand(kind="batch_norm"), "--kind: expected layer_norm or rms_norm, found 'batch_norm'"),
         (Demand(config="none.json"), "--config none.json: expected a file, found none"),
         (Demand(full=True, offline=True), "--full and --offline: expected one of them, found both"),
-        (Demand(require=("LN998",)), "rule 'LN998': expected one of LN001 missing-norm"),
+        (Demand(require=("LN998",)), "rule 'LN998': expected a rule's id or name"),
     ],
 )
 def test_a_wrong_call(demand, message):

@@ -86,10 +86,10 @@ def find(rule: str) -> Check:
     for check in CHECKS:
         if rule.lower() in (check.RULE.id.lower(), check.RULE.name):
             return check
-    known = ", ".join(f"{check.RULE.id} {check.RULE.name}" for check in CHECKS)
     spellings = [spelling for check in CHECKS for spelling in (check.RULE.name, check.RULE.id)]
-    hint = did_you_mean(rule, spellings, "`ln-audit explain` says what each checks")
-    raise UsageError(f"rule {shown(rule)}: expected one of {known}", hint=hint)
+    near = did_you_mean(rule, spellings)
+    hint = " ".join(filter(None, (near, "`ln-audit explain` lists them")))
+    raise UsageError(f"rule {shown(rule)}: expected a rule's id or name, found none of that name", hint=hint)
 
 
 def document(check: Check) -> str:

@@ -85,6 +85,9 @@ def _digests(norm: Norm, tensor: str, subject: Subject) -> Iterator[str | None]:
 
 
 def _differs(told: str, name: str, digest: str, found: str, where: str) -> Finding:
+    digits = _SHORT if digest[:_SHORT] != found[:_SHORT] else len(digest)  # a mistyped one: the same beginning
     return RULE.failed(
-        name, f"{told} {digest[:_SHORT]} as {where} says, found {found[:_SHORT]}", "not what was reviewed"
+        name,
+        f"{told} {digest[:digits]} as {where} says, found {found[:digits]}",
+        "not what was reviewed: take that, or review this and write its digest into the policy",
     )

@@ -29,7 +29,8 @@ def read(path: str) -> Lock:
             data = file.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         told = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"{path}: expected a lockfile that can be read, found: {told}", hint=_WAY_OUT) from error
+        way = "write it with: ln-audit lock TARGET -o FILE; a path in a policy is relative to the policy's folder"
+        raise UsageError(f"{path}: expected a lockfile that can be read, found: {told}", hint=way) from error
     return parse(data, path)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = Path(__file__).with_name("policy.schema.json")
 _MOST_NAMED = 8
+_BEGIN = f'begin one with a line `targets = ["path/to/folder"]` in {OWN}; `ln-audit policy schema` has all keys'
 
 
 def schema() -> str:
@@ -36,7 +37,7 @@ def told(folder: str, file: str | None) -> str:
     """
     policy = read(folder, file)
     if policy is None:
-        raise UsageError(f"policy: expected {OWN}, or [tool.ln-audit] in {PROJECT}, found neither here")
+        raise UsageError(f"policy: expected {OWN}, or [tool.ln-audit] in {PROJECT}, found neither here", hint=_BEGIN)
     for target, demand in work(Demand(policy=policy), ()):
         if demand.config is not None and not os.path.isfile(demand.config):  # noqa: PTH113
             raise UsageError(f"{policy.path}: config of {target}: expected a file, found none at {demand.config}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 from difflib import get_close_matches
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from ln_audit import checks
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 LONGEST = 4_000  # characters of a string; signed addresses have a thousand
 MOST = 10_000  # items of a list or table
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SHOWN = 80  # characters of a value that is written as it should be
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -133,6 +135,8 @@ def _list(value: object, path: Path, expected: str) -> list[Any]:
 
 
 def _names(value: object, key: Key, path: Path) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise WrongError(path, "a list of strings", value, f"in brackets: [{dumps(one_line(value)[:_SHOWN])}]")
     items = _list(value, path, "a list of strings")
     if len(items) < key.least:
         raise WrongError(path, f"at least {key.least} item, or no such key", value)
@@ -168,6 +172,8 @@ def _table(value: object, key: Key, path: Path) -> dict[str, Any]:
 
 def _tables(value: object, key: Key, path: Path) -> tuple[dict[str, Any], ...]:
     rows = _list(value, path, f"[[{path[-1]}]] tables")
+    if path[-1] == "target" and rows and isinstance(rows[0], str):
+        raise WrongError(path, "[[target]] tables", rows[0], "a plain list of targets is called targets")
     return tuple(table(row, key.keys or {}, (*path, at)) for at, row in enumerate(rows))
 
 

@@ -22,7 +22,8 @@ def recipe(given: Recipe, random: str | None, *, least: int | None = None) -> Re
     said = [name for name, value in alone.items() if value is not None]
     if len(said) != 1 and (said or least is None):
         found = " and ".join(said) or "none"
-        raise UsageError(f"--text, --tokens and --random: expected one of them, found {found}")
+        hint = "" if said else "for example --random 64"
+        raise UsageError(f"--text, --tokens and --random: expected one of them, found {found}", hint=hint)
     if given.dtype is not None and given.dtype not in DTYPES:
         raise UsageError(f"--dtype: expected one of {', '.join(DTYPES)}, found {given.dtype!r}")
     if given.norms and given.all_norms:

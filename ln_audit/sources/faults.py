@@ -94,9 +94,14 @@ def _no_connection(label: str, host: str, error: BaseException) -> SourceError:
         hint = "behind a company proxy, point SSL_CERT_FILE to its certificate"
         return SourceError(f"{label}: expected a trusted TLS connection to {host}, found {_tls(causes)}", hint=hint)
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return SourceError(f"{label}: expected the address of {host}, found none (DNS)", hint=_NETWORK)
+        return SourceError(f"{label}: expected the address of {host}, found none (DNS)", hint=_network(label))
     found = printable(str(causes[-1])).lower()
-    return SourceError(f"{label}: expected a connection to {host}, found {found}", hint=_NETWORK)
+    return SourceError(f"{label}: expected a connection to {host}, found {found}", hint=_network(label))
+
+
+def _network(label: str) -> str:
+    """What helps where nothing answers: of an address of the user's own, not the Hub's settings."""
+    return "check the address and the network" if "://" in label else _NETWORK
 
 
 def _host(url: str) -> str:

@@ -10,6 +10,8 @@ from ln_audit.sources.file_names import printable
 _MOST = 2_000  # names of a folder that are looked at
 _SHOWN = 4  # that are listed
 _LONGEST = 100  # characters of a name
+_MEANT = "did you mean "
+_WORD = re.compile(r"[\w-][\w.-]*")  # gpt2 on the Hub, and as well a folder here
 _PLAIN = re.compile(r"[\w-][\w.-]*/[\w.-]+")  # org/name on the Hub, and as well a folder in a folder
 
 
@@ -24,7 +26,7 @@ def hint(spec: str) -> str:
 
     near = get_close_matches(name[:_LONGEST], names, n=2)
     if near:
-        return f"did you mean {' or '.join(printable(os.path.join(told, each)) for each in near)}?"  # noqa: PTH118
+        return f"{_MEANT}{' or '.join(printable(os.path.join(told, each)) for each in near)}?"  # noqa: PTH118
     shown = [printable(each, _LONGEST) for each in sorted(names) if not each.startswith(".")]
     more = ", …" if len(shown) > _SHOWN else ""
     return f"that folder holds {', '.join(shown[:_SHOWN])}{more}" if shown else "that folder is empty"
@@ -32,6 +34,9 @@ def hint(spec: str) -> str:
 
 def local_hint(spec: str) -> str:
     """What to say of a word taken for a model on the Hub that may have been meant as a path; empty where nothing tells that."""
+    if _WORD.fullmatch(spec) and not os.path.lexists(spec):
+        meant = hint(spec)
+        return f"no such path on this machine: {meant}" if meant.startswith(_MEANT) else ""
     beside = _PLAIN.fullmatch(spec) is not None and os.path.isdir(spec.partition("/")[0])  # noqa: PTH112
     if not beside or os.path.lexists(spec):
         return ""

@@ -100,3 +100,9 @@ def test_files_are_held_to_the_sha256_of_their_content():
 
 def test_a_family_is_not_needed():
     assert found(digest_mismatch, under({"ln_f.gain": GAIN}, family=None))[0][0] == "pass"
+
+
+def test_a_digest_that_begins_alike_is_shown_whole():
+    mistyped = GAIN[:-1] + ("0" if GAIN[-1] != "0" else "1")
+    ((_, _, message),) = found(digest_mismatch, under({"ln_f.gain": mistyped}))
+    assert message.endswith(f"expected value_sha256 {mistyped} as p.toml says, found {GAIN}")

@@ -86,6 +86,8 @@ def test_what_is_refused(type_, value, path, expected):
         ({"\x1b" * 9_000: 1}, POLICY, ("p", "\x1b" * 9_000), "one of before_rounded, ", ""),
         ({"rule": "LN102"}, WAIVER, ("p", "norm"), "a value (the norm, with ", ""),
         ({"target": "a", "expect": "same"}, TARGET, ("p", "expect"), "against, which it belongs to", ""),
+        ({"targets": "a"}, POLICY, ("p", "targets"), "a list of strings", 'in brackets: ["a"]'),
+        ({"target": ["a"]}, POLICY, ("p", "target"), "[[target]] tables", "a plain list of targets is called targets"),
         ({"families": []}, POLICY, ("p", "families"), "at least 1 item, or no such key", ""),
         ({"digests": {"tensors": {}}}, POLICY, ("p", "digests", "tensors"), "one of files, values", ""),
         ([], POLICY, ("p",), "a table", ""),

@@ -33,7 +33,7 @@ def test_nobody_listening_is_named_and_counts_no_request(no_environment):
     assert (
         error.message == f"http://{host}/x.bin: expected a connection to {host}, found [errno 111] connection refused"
     )
-    assert error.hint == "check the network and HF_ENDPOINT; --offline reads what the Hub's cache holds"
+    assert error.hint == "check the address and the network"
     assert (source.requests, source.used) == (0, ())
 
 

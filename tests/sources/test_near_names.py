@@ -36,6 +36,8 @@ def test_what_was_meant(spec, told):
     ("spec", "told"),
     [
         ("models/lama", "no such path on this machine: did you mean models/llama?"),
+        ("modells", "no such path on this machine: did you mean models?"),
+        ("models", ""),
         ("models/llama", ""),  # it is there: whatever is wrong, it is no typing error
         ("org/name", ""),
         ("gpt2", ""),
