@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
 from ln_audit import account, agreement, checks, policy, twin, waivers
 from ln_audit.checks.subject import Subject
+from ln_audit.core import SourceKind
 from ln_audit.errors import AuditError, LnAuditError, SourceError
 from ln_audit.examination import opened, read, with_values
 from ln_audit.families import known
 from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
-from ln_audit.lock import reading as lockfile
+from ln_audit.lock import with_lock
 from ln_audit.printable import without_secrets
 from ln_audit.result import Failure, Report, SourceReport
-from ln_audit.sources import SOURCES, near_names
+from ln_audit.sources import near_names, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ln_audit.core import Source, SourceKind
+    from ln_audit.core import Source
     from ln_audit.demand import Demand
 
 
@@ -44,13 +45,6 @@ def audit(target: str, demand: Demand) -> tuple[Report, ...]:
     except AuditError as error:
         told = unopened(target) if source is None else account.source_report(source)
         return (Report(told, error=_of_target(error, target)),)
-
-
-def with_lock(demand: Demand) -> Demand:
-    """The demand with what its lockfile holds, read once. Raises `UsageError`."""
-    if demand.lock is None or demand.locked is not None:
-        return demand
-    return replace(demand, locked=lockfile.read(demand.lock))
 
 
 def audit_recording(path: str, demand: Demand) -> Report:
@@ -158,12 +152,10 @@ def _with_claims(subject: Subject, pair: agreement.Pair) -> Subject:
 
 def unopened(target: str) -> SourceReport:
     """What is known of a target that could not even be opened: which kind of source it was taken for."""
-    kinds: tuple[SourceKind, ...] = ("sample", "local", "http", "hub")
-    kind: SourceKind = next(
-        (kind for kind, module in zip(kinds, SOURCES, strict=True) if module.accepts(target)), "local"
+    kind, told = source_of(target), without_secrets(target)
+    return SourceReport(
+        told, cast("SourceKind", kind) if kind in get_args(SourceKind) else "local", told, None, (), 0, 0
     )
-    told = without_secrets(target)
-    return SourceReport(told, kind, told, None, (), 0, 0)
 
 
 def _of_target(error: AuditError, target: str) -> Failure:

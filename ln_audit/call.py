@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from ln_audit.demand import DTYPES
 from ln_audit.errors import UsageError
+from ln_audit.lock import with_lock
 from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
@@ -36,12 +37,11 @@ def sound(demand: Demand, targets: Sequence[str]) -> Demand:
     Raises `UsageError` for a call that contradicts itself, before anything is opened.
     """
     from ln_audit import policy
-    from ln_audit.lock.reading import read
 
     policy.required(demand.require)
     _check_values(demand)
     _check_targets(demand, targets)
-    return demand if demand.lock is None else replace(demand, locked=read(demand.lock))
+    return with_lock(demand)
 
 
 def _check_values(demand: Demand) -> None:

@@ -16,7 +16,7 @@ from ln_audit.formats import Artifact, find_artifacts, read_checkpoint
 from ln_audit.formats.config import read_config
 from ln_audit.formats.dtypes import Decoded, readable
 from ln_audit.lock import file_hashes
-from ln_audit.sources import hub, hub_target, open_source, source_of
+from ln_audit.sources import open_source, source_of
 from ln_audit.sources.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def opened(target: str, demand: Demand) -> Source:
 def _whole(target: str, demand: Demand) -> bool:
     """Whether whole files are downloaded: with --full, and where the policy has the digest of one that is on the Hub."""
     digests = demand.policy is not None and demand.policy.rules.file_digests
-    return demand.full or (bool(digests) and not demand.offline and source_of(target) is hub)
+    return demand.full or (bool(digests) and not demand.offline and source_of(target) == "hub")
 
 
 def promised(target: str, demand: Demand) -> Subject:
@@ -57,7 +57,7 @@ def found_in(source: Source, checkpoint: Checkpoint, demand: Demand) -> Iterator
     """The same with a checkpoint whose header was read already."""
     config = read_config(source, demand.config)
     own = None if demand.config is None else read_config(source)
-    asked = hub_target.parse(source.spec, demand.revision).revision if source.kind == "hub" else None
+    asked = _revision(source.spec, demand) if source.kind == "hub" else None
     subject = Subject(
         source.identity, source.revision, checkpoint, config, None, None, (), demand,
         own_config=own, kind=source.kind, asked=asked,
@@ -76,6 +76,13 @@ def found_in(source: Source, checkpoint: Checkpoint, demand: Demand) -> Iterator
     if demand.policy is not None and demand.policy.rules.file_digests:
         whole = file_hashes.whole(source, demand.policy.rules.file_digests)
         yield replace(subject, hashes={**subject.hashes, **whole})
+
+
+def _revision(spec: str, demand: Demand) -> str | None:
+    """The revision of the Hub that was asked for."""
+    from ln_audit.sources import hub_target
+
+    return hub_target.parse(spec, demand.revision).revision
 
 
 def _with_digests(subject: Subject) -> Iterator[Norm]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from math import isfinite
 from typing import Annotated, Any, Optional
 
@@ -192,6 +193,17 @@ class PlainGroup(TyperGroup):
         """As typer does, with values left as they were typed."""
         _keep_as_typed(self, ctx)
         return super().parse_args(ctx, args)
+
+
+def alone(app: typer.Typer, arguments: Sequence[str]) -> typer.Typer:
+    """The program with the command that is called and no other, as typer reads the signatures of all it has; else all of it."""
+    first = next(iter(arguments), "")
+    called = [each for each in app.registered_commands if getattr(each.callback, "__name__", None) == first]
+    if not called:
+        return app
+    one = copy(app)
+    one.registered_commands, one.registered_groups = called, []
+    return one
 
 
 def number(option: str, text: str | None) -> float | None:

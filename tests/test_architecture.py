@@ -126,7 +126,7 @@ def test_every_check_is_registered_once_and_in_order():
 def test_other_registries_hold_their_folders():
     registered("reports", [each.module for each in reports.REPORTS])
     assert all(each.module.NAME == each.NAME for each in reports.REPORTS)
-    registered("sources", sources.SOURCES)
+    registered("sources", [sources.module(each) for each in sources.SOURCES])
     registered("formats", [each.reader for each in formats.FORMATS])
     for each in formats.FORMATS:
         assert (each.reader.NAME, each.reader.SUFFIXES[0][-4:]) == (each.NAME, each.SUFFIXES[0][-4:])

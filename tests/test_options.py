@@ -23,3 +23,17 @@ def test_the_help_that_belongs_to_a_call():
         name = getattr(command.callback, "__name__", "")
         assert options.help_for([name, "--x"]) == f"ln-audit {name} --help"
     assert options.help_for(["--x"]) == options.help_for(["nonsense"]) == "ln-audit --help"
+
+
+def test_a_call_builds_its_own_command_alone_and_help_or_a_typo_all_of_them():
+    names = [getattr(each.callback, "__name__", None) for each in app.registered_commands]
+
+    def built(*words):
+        one = options.alone(app, words)
+        return [getattr(each.callback, "__name__", None) for each in one.registered_commands], len(
+            one.registered_groups
+        )
+
+    assert built("verify", "x") == (["verify"], 0)
+    assert built("lock", "--help") == (["lock"], 0)
+    assert built() == built("--help") == built("verfy") == built("policy", "check") == (names, 1)

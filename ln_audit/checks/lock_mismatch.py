@@ -22,7 +22,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ln_audit.formats.shown import float32, number
-from ln_audit.lock.schema import STORED
 from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
@@ -164,6 +163,7 @@ def _part(
     """How it is as locked, or a failure, or why that is not known; None where there is nothing on both sides."""
     from ln_audit.lock.explaining import explained
     from ln_audit.lock.holding import sameness, values
+    from ln_audit.lock.schema import STORED
 
     subject, where, tensor = both.subject, both.lock.where, norm.gain if role == "gain" else norm.bias
     info = subject.checkpoint.tensors.get(tensor or "")

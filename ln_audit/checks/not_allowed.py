@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING
 from ln_audit.errors import LnAuditError
 from ln_audit.families import recognise
 from ln_audit.result import Finding, Rule
-from ln_audit.sources import hub_target, local
-from ln_audit.sources.hub_cache import COMMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +64,8 @@ def _pinned(subject: Subject, policy: Policy) -> Iterator[Finding]:
         yield RULE.skipped("revision", reason, required=True)
     if subject.kind != "hub":
         return
+    from ln_audit.sources.hub_cache import COMMIT
+
     asked, now = subject.asked, subject.revision
     if asked is not None and COMMIT.fullmatch(asked) and asked == now:
         yield RULE.passed("revision", f"named by its commit {now}")
@@ -76,6 +76,9 @@ def _pinned(subject: Subject, policy: Policy) -> Iterator[Finding]:
 
 def _source_pinned(subject: Subject, policy: Policy) -> Iterator[Finding]:
     """The same for the source that it is held to."""
+    from ln_audit.sources import hub_target, local
+    from ln_audit.sources.hub_cache import COMMIT
+
     label = subject.demand.against
     if label is None or label == "sample" or local.accepts(label):
         return

@@ -111,6 +111,6 @@ def _signs(subject: Subject, norms: Sequence[Norm], offset: float) -> _Signs:
 
 def _typical(subject: Subject, norms: Sequence[Norm], offset: float) -> float:
     """What stored + offset is in the middle channel of the middle norm."""
-    import numpy as np
+    from ln_audit.numerics.median import median
 
-    return float(np.median([np.median(subject.arrays[norm.gain or ""]) for norm in norms])) + offset
+    return float(median([median(subject.arrays[norm.gain or ""]) for norm in norms])) + offset

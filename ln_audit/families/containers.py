@@ -1,7 +1,7 @@
 """How a container spells the names that a family promises, and where it keeps what config.json would say.
 
 A container's names are turned into the family's own once; everything behind works on those. The tables are in `data/names`,
-see `names_table.py`; a checkpoint of which no table speaks spells names as the Hub does.
+see `names_index.py`; a checkpoint of which no table speaks spells names as the Hub does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.families import layouts
-from ln_audit.families.names_table import container, index, of_architecture
+from ln_audit.families.names_index import container, index, of_architecture
 from ln_audit.formats.config import Config
 
 if TYPE_CHECKING:

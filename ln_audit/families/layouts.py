@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ln_audit.families.names_table import index, layout
+from ln_audit.families.names_index import index, layout
 from ln_audit.formats.config import Config
 
 if TYPE_CHECKING:

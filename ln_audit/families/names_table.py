@@ -1,29 +1,19 @@
-"""The tables that say how a container, or another release's layout, spells the names of a family.
+"""What the tables say of how a container, or another release's layout, spells the names of a family.
 
 `data/names/<format>.toml` holds what a format says of itself, and the names where it has few families;
 `data/names/gguf/<architecture>.toml` the names of one GGUF architecture; `data/names/layouts/<layout>.toml` the names of a
-release other than the Hub's, in whatever format. `data/names/index.json` is generated, and says which of them to read.
+release other than the Hub's, in whatever format. See `names_index.py` for which of them is read.
 """
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.families.renaming import Patterns, Renaming
 
 if TYPE_CHECKING:
-    from collections.abc import Container as Holding
     from collections.abc import Iterator, Mapping, Sequence
-
-DATA = Path(__file__).with_name("data") / "names"
-_SAME = {"npy": "npz"}  # an unpacked archive
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,20 +92,8 @@ class Layout:
     offset_unknown: tuple[str, ...] | bool = False  # of which families nobody can tell; True: of all
 
 
-@lru_cache(maxsize=1)
-def index() -> Mapping[str, Any]:
-    """`gguf`: architecture → family; `layouts`: what tells each; `families`: family → the first architecture that is it."""
-    loaded: Mapping[str, Any] = json.loads((DATA / "index.json").read_text(encoding="utf-8"))
-    return loaded
-
-
-@lru_cache(maxsize=8)
-def container(format_: str) -> Container | None:
-    """The table of a format, None where names are the Hub's."""
-    path = DATA / f"{_SAME.get(format_, format_)}.toml"
-    if not path.exists():
-        return None
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+def of_format(table: Mapping[str, Any]) -> Container:
+    """The table of a format."""
     return Container(
         table["format"],
         {name: names(rows) for name, rows in table.get("families", {}).items()},
@@ -127,27 +105,8 @@ def container(format_: str) -> Container | None:
     )
 
 
-def of_architecture(format_: str, architecture: str, tensors: Holding[str] = ()) -> Names | None:
-    """The names of one architecture of a format, None where we know none. Its keys carry the architecture in front.
-
-    Some have variants, told by a tensor that the others lack.
-    """
-    if architecture not in index().get(format_, _NOTHING):
-        return None
-    variants = index().get("variants", _NOTHING).get(format_, _NOTHING).get(architecture, ())
-    return _of_file(format_, next((file for there, file in variants if there in tensors), architecture))
-
-
-@lru_cache(maxsize=16)
-def _of_file(format_: str, file: str) -> Names:
-    rows = tomllib.loads((DATA / format_ / f"{file}.toml").read_text(encoding="utf-8"))
-    return names(rows, f"{rows['architecture']}.")
-
-
-@lru_cache(maxsize=8)
-def layout(name: str) -> Layout:
+def of_layout(name: str, table: Mapping[str, Any]) -> Layout:
     """The table of a layout; its families are those of all its [[spelling]]s."""
-    table = tomllib.loads((DATA / "layouts" / f"{name}.toml").read_text(encoding="utf-8"))
     families: dict[str, Names] = {}
     for rows in table.get("spelling", []):
         made = names(rows | {"config": table.get("config", {}), "roots": table.get("roots", [])})

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ln_audit.numerics.median import median
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -58,9 +60,9 @@ def lone(rows: Rows, *, small: bool) -> list[Lone]:
     layers = len(rows)
     magnitude = np.stack([_octaves(layer) for layer in rows])
     with np.errstate(invalid="ignore"):
-        expected = np.broadcast_to(np.median(magnitude, axis=1, keepdims=True), magnitude.shape)
+        expected = np.broadcast_to(median(magnitude)[:, None], magnitude.shape)
         if layers >= NEIGHBOURS:
-            expected = expected + np.median(magnitude - expected, axis=0)  # [l, d] + [d]
+            expected = expected + median(magnitude - expected, axis=0)  # [l, d] + [d]
         residual = magnitude - expected
     known = np.isfinite(residual)
     if known.sum() < _FEWEST:
@@ -86,12 +88,12 @@ def lone(rows: Rows, *, small: bool) -> list[Lone]:
 def quiet(rows: Rows) -> bool:
     """Whether `lone` finds nothing in these layers [d] of any dtype, told with the memory of a few channels at a time."""
     needed = (GAP if len(rows) >= NEIGHBOURS else GAP_ALONE) - _ROUNDED
-    middles = np.array([[np.median(_octaves(layer))] for layer in rows], np.float32)
+    middles = np.array([[median(_octaves(layer))] for layer in rows], np.float32)
     for begin in range(0, len(rows[0]), _CHANNELS):
         with np.errstate(invalid="ignore"):
             residual = np.stack([_octaves(layer[begin : begin + _CHANNELS]) for layer in rows]) - middles
             if len(rows) >= NEIGHBOURS:
-                residual -= np.median(residual, axis=0)
+                residual -= median(residual, axis=0)
         residual[~np.isfinite(residual)] = 0.0
         if np.abs(residual).max() > needed:
             return False

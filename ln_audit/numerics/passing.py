@@ -11,7 +11,6 @@ A large recording is walked in parts, one for each processor; what they find is 
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -127,6 +126,8 @@ def _all_pass(parts: Sequence[Part]) -> bool:
     stop = Event()
     if len(parts) == 1:
         return _passes(parts[0], stop)
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(len(parts)) as pool:
         return all(pool.map(lambda part: _passes(part, stop), parts))
 

@@ -12,7 +12,7 @@ from ln_audit.errors import LnAuditError, UsageError
 from ln_audit.policy.applying import ALL, work
 from ln_audit.policy.found import OWN, PROJECT, read
 from ln_audit.printable import one_line, without_secrets
-from ln_audit.sources import hub, hub_target, source_of
+from ln_audit.sources import hub_target, source_of
 from ln_audit.sources.hub_cache import COMMIT
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _warnings(policy: Policy) -> Iterator[str]:
 
 
 def _never(each: PolicyTarget, policy: Policy) -> Iterator[str]:
-    rules, on_hub = each.rules, source_of(each.target) is hub
+    rules, on_hub = each.rules, source_of(each.target) == "hub"
     if rules.commits and not on_hub:
         yield "revisions: this is no model on the Hub and has no commit: it will fail (LN304)"
     if on_hub and (rules.pinned or policy.rules.pinned):

@@ -14,7 +14,6 @@ from ln_audit.recording.dtypes import safetensors_element
 from ln_audit.recording.files import RecordedFile, as_recording_fault
 from ln_audit.recording.lent import lent_parts
 from ln_audit.recording.npy import HEAD, MAGIC, read_header
-from ln_audit.recording.npz import open_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -168,6 +167,8 @@ def _open_array(spec: str) -> ArrayFile:
     if path.endswith(torch_file.SUFFIXES):
         return torch_file.open_tensor(file, name)
     if head.startswith(b"PK"):
+        from ln_audit.recording.npz import open_member
+
         return open_member(file, name)
     found = _header(file)
     if name is None or name not in found.tensors:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from ln_audit.families.names_table import index, of_architecture
+from ln_audit.families.names_index import index, of_architecture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

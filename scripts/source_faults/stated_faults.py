@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ln_audit.families.names_table import of_architecture
+from ln_audit.families.names_index import of_architecture
 from ln_audit.families.recognise import load
 from scripts.source_faults.artifacts import architecture
 from scripts.source_faults.faults import Planted, channel_factors

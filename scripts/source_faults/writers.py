@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ln_audit.families.names_table import of_architecture
+from ln_audit.families.names_index import of_architecture
 from scripts.source_faults.artifacts import architecture
 from tests.formats import torch_files
 from tests.formats.gguf_file import F32, STRING, U32, GgufFile, Tensor

@@ -12,7 +12,7 @@ import pytest
 from ln_audit.audit import audit
 from ln_audit.core import Declared
 from ln_audit.demand import Demand
-from ln_audit.families.names_table import DATA, _of_file, index
+from ln_audit.families.names_index import DATA, _of_file, index
 from ln_audit.families.recognise import load
 from tests.families.model import checkpoint, promised
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ln_audit.families.names_table import index, of_architecture
+from ln_audit.families.names_index import index, of_architecture
 from ln_audit.families.recognise import load
 
 pytestmark = pytest.mark.peers

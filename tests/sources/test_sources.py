@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from ln_audit.errors import SourceError, UsageError
-from ln_audit.sources import SOURCES, Settings, http, hub, local, open_source, sample
+from ln_audit.sources import SOURCES, Settings, http, hub, local, module, open_source, sample
 
 
 def test_the_order_is_sample_path_url_hub():
-    assert (sample, local, http, hub) == SOURCES
+    assert SOURCES == ("sample", "local", "http", "hub")
+    assert [module(each) for each in SOURCES] == [sample, local, http, hub]
 
 
 def test_each_form_of_target_opens_its_source(tmp_path, monkeypatch, no_environment):
