@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.already_normed import already_normed
 from ln_audit.candidates import norm_parameters, others, states
@@ -25,8 +25,7 @@ _MAPS = 32  # recorded norms of which a map of the error is kept: some 1 MB each
 _ROUNDINGS = 3.0  # of the output dtype: the tolerance has one, a chain of its own may have two more
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """A recording to compare with, where it comes from, and whether it is ours rather than the user's."""
 
     path: str
@@ -36,8 +35,7 @@ class Given:
     after: str | None = None  # the second array where --before and --after name two
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """One recorded norm: the recording, the name it has in there, and the promised norm it belongs to."""
 
     given: Given

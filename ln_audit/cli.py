@@ -279,7 +279,9 @@ def main(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     """The exit code of a call that ends as it should, or is rejected. Telling why may show a bug too: `main` sees that one."""
     try:
-        code = opt.alone(app, arguments)(args=list(arguments), prog_name="ln-audit", standalone_mode=False, obj=tuple(arguments))
+        code = opt.alone(app, arguments)(
+            args=list(arguments), prog_name="ln-audit", standalone_mode=False, obj=tuple(arguments)
+        )
     except typer.TyperException as error:
         message = error.format_message() or "expected a command, found none"
         return output.rejected(arguments, UsageError(message, hint=f"see {opt.help_for(arguments)}"), 2)

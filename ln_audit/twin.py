@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit import account
 from ln_audit.checks.subject import Twin
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ln_audit.demand import InMemory
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(NamedTuple):
     """The source as far as it could be read; `failure` says why it could not be."""
 
     label: str

@@ -9,7 +9,7 @@ the reference is what a recording of these rows can see of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ln_audit.numerics import tolerance
 from ln_audit.numerics.cells import CHAINS
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 FITTED = 2  # from this `FREEDOM` on a hypothesis takes numbers from the output
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
+class Other(NamedTuple):
     """Another norm of the same checkpoint and width; `step` is its place in the model relative to the suspect's."""
 
     name: str
@@ -87,8 +86,7 @@ class Batch:
         return self.kept[key]
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(NamedTuple):
     """The rows under a fault: z within e_z, and the forms of gain and bias that may have been applied to it."""
 
     prepared: Prepared

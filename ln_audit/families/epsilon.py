@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.core import Checkpoint, Place
 from ln_audit.families import containers
@@ -30,8 +29,7 @@ KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Epsilon:
+class Epsilon(NamedTuple):
     """The epsilon in force, where it came from, and every place it is written."""
 
     value: float | None

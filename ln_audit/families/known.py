@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +19,7 @@ ASSETS = Path(__file__).parent.parent / "assets"
 KNOWN = {("gpt2", 25, 768): ("gpt2-small.json", "gpt2-small.recording.safetensors")}
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """Published facts about one model: repository, commit, and per norm tensor {sha256, crc32c, fold}.
 
     `fold` is one byte per float32 element, see `folded`, as hex.

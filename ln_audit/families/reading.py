@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import FamilyError
 from ln_audit.families import containers, layouts
@@ -113,8 +113,7 @@ def _exported_from(checkpoint: Checkpoint) -> tuple[str, ...]:
     return ("", f"{words.pop()}.") if checkpoint.computes and len(words) == 1 and len(gains) > 1 else ("",)
 
 
-@dataclass(frozen=True, slots=True)
-class _Inside:
+class _Inside(NamedTuple):
     """Where a family stands in the whole: what is in front of its names, and what the whole says of it."""
 
     prefixes: tuple[str, ...] = ("",)

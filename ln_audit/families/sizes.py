@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import FamilyError
 from ln_audit.formats.shown import shown
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 _MOST = 1_000_000  # no width or depth comes near; a config may not make us loop or allocate beyond it
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """A size and where it was learnt; `value` is None when nothing tells it."""
 
     value: int | None

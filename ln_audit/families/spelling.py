@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +18,7 @@ _DATA = Path(__file__).with_name("data") / "names" / "wrong.toml"
 _MOST_WRAPPERS = 8  # people nest two or three; a hostile name may not cost its length squared
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrong:
+class _Wrong(NamedTuple):
     """What `wrong.toml` says. `inner` are wrappers that may stand in the middle of a name."""
 
     wrappers: frozenset[str]

@@ -6,9 +6,9 @@ A new format is one module with what `Reader` asks for, and one line in `FORMATS
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from ln_audit.errors import FormatError, SourceError, UnsupportedError
 from ln_audit.formats import impostors
@@ -39,8 +39,7 @@ class Reader(Protocol):
         """One file. Raises `FormatError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A format's line in the registry; its module is imported when a file of it is read, and no sooner.
 
     `FIRST` is the name that loaders look for before all others, empty where every file stands for itself; a shard index is
@@ -88,8 +87,7 @@ _ANYTHING = ".bin"  # PyTorch's suffix and that of token files, of OpenVINO, of 
 _SAVED = re.compile(rb"PK|\x80[\x01-\x05]")  # a zip archive or a pickle
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(NamedTuple):
     """One self-contained checkpoint of a target: its weights file, or the index of its shards.
 
     `beside` are the weights of the same folder that a loader would not take, as far as listing them cost nothing.

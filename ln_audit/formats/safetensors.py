@@ -8,9 +8,8 @@ Format: https://github.com/huggingface/safetensors#format
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.core import Checkpoint, Declared, Range, Stored
 from ln_audit.errors import FormatError, UnsupportedError
@@ -34,8 +33,7 @@ MAX_READ = 20_000_000  # ours, to bound memory: 131,072 tensors of a mixture of 
 LENGTH = 8  # little-endian header length
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """What a file's header says. `begin` and `end` of an entry count from `data_start`, as in the file."""
 
     file: str

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ln_audit.core import TensorInfo
 from ln_audit.errors import FormatError, UnsupportedError
@@ -40,8 +39,7 @@ _TEXT = re.compile(rb"(" + _STRING + rb")" + _WS)
 _ENTRY = re.compile(rb"(\{[^{}\\\-]{0,65536}+\})" + _WS)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One tensor of a header: `begin` and `end` are bytes of the data segment, as written in the file."""
 
     dtype: str

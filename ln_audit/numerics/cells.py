@@ -8,8 +8,7 @@ Where a run rounds on its way is its chain. A new chain is one function and one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from ln_audit.numerics.floats import Format
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
+class Computed(NamedTuple):
     """A block before it is stored: z within e_z, y = g·z + b within e_c; u is the compute format's unit roundoff."""
 
     z: Array  # [n, d]
@@ -38,8 +36,7 @@ class Computed:
 Cell = tuple[Array, Array]
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """`early`: how often the run rounds to o before the gain. `cell`: the lowest and highest honest value."""
 
     name: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ln_audit.comparison import Comparison, Nonfinite, Worst
 from ln_audit.errors import RecordingError
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 UNEXPLAINED = {"off-reference", "nonfinite-output", "summation-order", "before-rounded"}  # a fault may lie behind these
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """What the comparison is called in the report."""
 
     norm: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ln_audit.numerics.parameters import Variant
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(NamedTuple):
     """One honest way in which the run may have used its parameters and rounded; no chain where o is not narrower."""
 
     variant: Variant
@@ -43,8 +42,7 @@ class Setting:
     lanes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A block's normed rows and their bound, the same for every hypothesis. `judged`: rows that say something."""
 
     z: Array  # [n, d]

@@ -6,8 +6,7 @@ RMSNorm: Zhang, Sennrich 2019 (arXiv:1910.07467). The mean square is over d, not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from ln_audit.numerics.floats import Array
 
 
-@dataclass(frozen=True, slots=True)
-class Normed:
+class Normed(NamedTuple):
     """A normed block of rows with everything on the way: y = g·z + b, z = δ·r, δ = x − μ, r = 1/√(σ² + ε).
 
     `centred` tells LayerNorm from RMSNorm, where μ is 0 and σ² the mean square. Rows with σ² + ε = 0 have r = ∞.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import RecordingError
 from ln_audit.numerics.floats import Format, float64
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 BLOCK_ELEMENTS = 2**15  # 256 kB per float64 temporary: what one formula touches stays in the L2 cache
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Rows `first_row` and following, [n, d], in float64."""
 
     first_row: int
@@ -32,8 +31,7 @@ class Block:
     after: Array
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """One pass: a tally for each hypothesis, and the non-finite numbers on both sides."""
 
     tallies: tuple[Tally, ...]

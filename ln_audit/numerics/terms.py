@@ -10,7 +10,6 @@ which are steps 4 and 5 of `tolerance`; `stored_u` is 0 where the output is not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -57,8 +56,7 @@ class Kernel(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """One hypothesis of a comparison; gain and bias [d], 1 and 0 where absent."""
 
     centred: bool

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import UsageError
 
@@ -17,8 +16,7 @@ _TELLING = (b"ln-audit", b"ln_audit", b"\\u", b"\\U", b"\\x")  # its name, or an
 _LARGEST = 10_000_000  # bytes of a policy; one of a company with a thousand families would have a third of that
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A policy's text. `root` is the table of it that is the policy; file names in it are relative to `folder`."""
 
     path: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 DTYPES = ("float32", "bfloat16", "float16")
 LEAST = 64  # positions that `verify --record` runs: enough to tell one norm from another, seconds on any processor
@@ -32,8 +33,7 @@ class Recipe:
         return f"tokens of {self.tokens}" if self.tokens is not None else f"{self.random:,} random tokens"
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """A recording that was made: where, how large, of which norms, how many positions, and by which libraries."""
 
     path: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ln_audit.errors import RecordingError
 from ln_audit.recording.dtypes import numbers
@@ -25,8 +25,7 @@ MOST_AXES = 32  # numpy's own limit before version 2
 MOST_SMALL = 2**22  # elements of an array that is read whole: a gain or a bias
 
 
-@dataclass(frozen=True, slots=True)
-class Lying:
+class Lying(NamedTuple):
     """Where an array's numbers lie one after another in C order: from byte `begin` on, of a file that can be kept open."""
 
     kept_open: Callable[[], AbstractContextManager[Fill]]

@@ -7,9 +7,8 @@ Python's parser; it has one possible shape, so three patterns do.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import RecordingError
 from ln_audit.recording.dtypes import npy_element
@@ -27,8 +26,7 @@ _ORDER = re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)""")
 _SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(\s*((?:\d{1,19}\s*,\s*)*(?:\d{1,19}\s*)?)\)""", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class NpyHeader:
+class NpyHeader(NamedTuple):
     """What a header says: numbers of `element`, `shape`, first axis fastest if `fortran`, from byte `begin` on."""
 
     element: Element

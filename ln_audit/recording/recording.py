@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ln_audit.errors import RecordingError
 from ln_audit.recording import torch_file
@@ -41,8 +41,7 @@ METADATA = (  # optional; what a reader of the report may miss
 _STATE = re.compile(r"hidden_states\.(0|[1-9]\d{0,5})")
 
 
-@dataclass(frozen=True, slots=True)
-class NormRows:
+class NormRows(NamedTuple):
     """`core.Rows` over two arrays of one shape."""
 
     before: ArrayFile

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from ln_audit.errors import UsageError
 from ln_audit.formats.shown import shown
@@ -26,8 +25,7 @@ class ReportFormat(Protocol):
         """The whole output, ending with a newline."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """An output's line in the registry; its module, of the same name, is imported when it is asked for, and no sooner.
 
     A file with one of `SUFFIXES` is written in it where no format is named. `needs`: packages of the extra of its name.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +25,7 @@ FEWEST, MOST = 4, 64  # rows
 SCREEN = 2  # rows that show a gross fault already
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """Rows of a recording in float64, before and after [n, d], themselves a `core.Rows`.
 
     `recorded`: the positions of the whole recording. The rows of the smallest variance come first.
