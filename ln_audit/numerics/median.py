@@ -17,7 +17,7 @@ def median(values: ArrayLike, axis: int = -1) -> NDArray[Any]:
     if n == 0:
         return np.full(given.shape[:-1], np.nan, given.dtype)
     ordered = np.partition(given, ((n - 1) // 2, n // 2, n - 1), axis=-1)  # NaN comes last
-    middle = ordered[..., [(n - 1) // 2, n // 2]].mean(axis=-1, dtype=given.dtype)
+    middle = ordered[..., (n - 1) // 2 : n // 2 + 1].mean(axis=-1, dtype=given.dtype)
     last = ordered[..., -1]
     result: NDArray[Any] = np.where(np.isnan(last), last, middle)
     return result

@@ -20,6 +20,10 @@ def test_it_is_that_of_numpy_along_any_axis(values, data):
     assert np.array_equal(median(values, axis), np.median(values, axis=axis), equal_nan=True)
 
 
+def test_the_middle_of_an_odd_number_is_one_of_them():
+    assert median(np.array([1, 3e38, 3.4e38], np.float32)) == np.float32(3e38)
+
+
 def test_narrow_floats_keep_their_dtype():
     found = median(np.array([1, 4, 2, 8], ml_dtypes.bfloat16))
     assert (found.dtype, float(found)) == (np.dtype(ml_dtypes.bfloat16), 3.0)
