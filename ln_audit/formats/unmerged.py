@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ln_audit.errors import FormatError
 from ln_audit.formats.bounded_json import read_object
 from ln_audit.formats.shown import shown
+from ln_audit.formats.unread import holds_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def refuse_parts(source: Source, names: Sequence[str]) -> None:
         if part is not None and not any(name.startswith(("model.", "pytorch_model.")) for name in names):
             raise FormatError(f"{part}: expected a whole model, found {what}", hint=hint)
     weights = [name for name in names if name.endswith((".safetensors", ".bin")) and "/" not in name]
-    if ADAPTER in names and all(name.startswith("adapter_model.") for name in weights):
+    if ADAPTER in names and all(name.startswith("adapter_model.") for name in weights if holds_weights(name)):
         raise _adapter(source)
 
 
@@ -57,5 +58,5 @@ def _adapter(source: Source) -> FormatError:
     of = f" of {shown(base)}" if isinstance(base, str) else ""
     return FormatError(
         f"{ADAPTER}: expected a whole model, found a {shown(kind) if isinstance(kind, str) else 'PEFT'} adapter{of}",
-        hint="its norms are those of the base model: verify that, or merge the adapter first (merge_and_unload)",
+        hint="its norms are those of the base model, unless it trains them: verify that, or merge the adapter first (merge_and_unload)",
     )

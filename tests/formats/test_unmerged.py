@@ -51,6 +51,13 @@ def test_an_adapter_names_its_base(weights):
     assert "merge_and_unload" in caught.value.hint
 
 
+def test_what_training_leaves_beside_an_adapter_makes_no_model_of_it():
+    beside = ["training_args.bin", "optimizer.pt", "rng_state.pth", "scheduler.pt", "trainer_state.json", "README.md"]
+    files = {"adapter_config.json": ADAPTER, "adapter_model.safetensors": b"x", **dict.fromkeys(beside, b"x")}
+    with pytest.raises(FormatError, match="expected a whole model, found a 'LORA' adapter of 'org/base'"):
+        find_artifacts(MemorySource(files))
+
+
 def test_an_adapter_beside_a_whole_model_is_left_alone():
     files = {"adapter_config.json": ADAPTER, "adapter_model.safetensors": b"x", "model.safetensors": b"x"}
     assert find_artifacts(MemorySource(files))[0].file == "model.safetensors"
