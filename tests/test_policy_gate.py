@@ -261,6 +261,17 @@ def test_a_target_is_held_to_its_lock_its_source_and_its_recordings(tmp_path):
     assert err.startswith("ln-audit: gpt2.lock: expected ")
 
 
+@ENTRANCES
+def test_a_file_of_its_target_is_held_to_all_that_it_says_of_the_folder_and_the_other_way_round(entrance, tmp_path):
+    shutil.copytree(GOOD, tmp_path / "model")
+    asked = f'[target.digests.values]\n"ln_f.weight" = "{NONE}"\n'
+    for named, called in (("model", "model/model.safetensors"), ("model/model.safetensors", "model")):
+        text = f'[[target]]\ntarget = "{named}"\nstrict = true\n{asked}'
+        code, document, _ = gate(tmp_path, text, called, entrance=entrance)
+        assert (code, [status for status, *_ in said(document, "LN305")]) == (1, ["fail"]), named
+    assert gate(tmp_path, f'[[target]]\ntarget = "other"\n{asked}', "model", entrance=entrance)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("text", "args", "message"),
     [

@@ -161,6 +161,34 @@ def test_a_target_of_the_call_is_held_to_what_the_policy_says_of_it(tmp_path, mo
         policy.work(replace(demand, norm="z"), ("model",))
 
 
+def test_a_file_of_a_folder_is_held_to_what_the_policy_says_of_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "m.safetensors").touch()
+    monkeypatch.chdir(tmp_path)
+    demand = under(Rules(), PolicyTarget("model", Rules(norm="x")), PolicyTarget("org/name", Rules(norm="y")))
+    found = policy.work(demand, ("model/m.safetensors", "hf://org/name@v1/a.gguf", "hf://org/name/sub/b.gguf"))
+    assert [(target, each.norm) for target, each in found] == [
+        ("model/m.safetensors", "x"),
+        ("hf://org/name@v1/a.gguf", "y"),
+        ("hf://org/name/sub/b.gguf", None),
+    ]
+
+
+def test_a_file_that_the_policy_names_is_verified_where_a_call_names_its_folder(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "m.gguf").touch()
+    monkeypatch.chdir(tmp_path)
+    demand = under(
+        Rules(), PolicyTarget("model/m.gguf", Rules(norm="x")), PolicyTarget("hf://org/name/a", Rules(norm="y"))
+    )
+    for called, expected in {
+        ("model",): [("model", None), ("model/m.gguf", "x")],
+        ("model", "./model/m.gguf"): [("model", None), ("./model/m.gguf", "x")],
+        ("org/name@v1",): [("org/name@v1", None), ("hf://org/name@v1/a", "y")],
+    }.items():
+        assert [(target, each.norm) for target, each in policy.work(demand, called)] == expected
+
+
 def test_its_locks_and_families_are_looked_at_before_anything_is_opened(tmp_path):
     demand = under(Rules(), PolicyTarget("a", Rules(lock=LOCK)), PolicyTarget("b", Rules(lock=LOCK)))
     (_, first), (_, second) = policy.work(demand, ())
