@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from ln_audit.demand import Demand
 
 
+def audited(work: Iterable[tuple[str, Demand]], demand: Demand) -> tuple[Report, ...]:
+    """The reports on all targets of `policy.work`; where there is none, on each recording, which then stands for itself."""
+    work = tuple(work)
+    if work:
+        return tuple(report for target, own in work for report in audit(target, own))
+    return tuple(audit_recording(path, demand) for path in demand.recordings)
+
+
 def audit(target: str, demand: Demand) -> tuple[Report, ...]:
     """One report per self-contained artifact of the target.
 

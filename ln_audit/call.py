@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from ln_audit.demand import DTYPES
+from ln_audit.demand import DTYPES, Demand
 from ln_audit.errors import UsageError
 from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ln_audit.demand import Demand
+    from collections.abc import Mapping, Sequence
 
 _KINDS = "layer_norm", "rms_norm"
 _TRY = "for example `ln-audit verify path/to/folder`, or `ln-audit verify sample`"
+
+
+def demand(options: Mapping[str, object]) -> Demand:
+    """What a call of the library asks for, by the options of `verify`; None is one that was not given. Raises `UsageError`."""
+    from ln_audit import arguments
+
+    given = arguments.options(options)
+    given["recordings"] = given.pop("recording", ())
+    given["values"], given["expect"] = values(given.get("values")), expect(given.get("expect"), given.get("against"))
+    return Demand(**given)
 
 
 def under_policy(demand: Demand, targets: Sequence[str], policy_file: str | None = None) -> Demand:
@@ -51,7 +60,7 @@ def _check_values(demand: Demand) -> None:
             raise UsageError(f"{option}: expected one of {', '.join(DTYPES)}, found {dtype!r}")
     if (demand.before is None) != (demand.after is None):
         raise UsageError("--before and --after: expected both or neither, found one")
-    if demand.eps is not None and demand.eps <= 0:
+    if demand.eps is not None and not 0 < demand.eps < inf:
         raise UsageError(f"--eps: expected a positive number, found {demand.eps!r}")
     if demand.kind is not None and demand.kind not in _KINDS:
         raise UsageError(

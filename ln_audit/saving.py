@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Literal
 
-from ln_audit.errors import UsageError
-from ln_audit.formats.shown import shown
+from ln_audit import arguments
 from ln_audit.in_process import VerdictError, passed, told, verified
+from ln_audit.sources.local import only_path
 
 if TYPE_CHECKING:
     import os
@@ -37,9 +37,8 @@ def verify_saved(
     Raises `VerdictError` where the verdict is not "pass", so also where nobody can tell; with `on_failure="warn"` the logger
     `ln_audit` says so instead. Raises `UsageError` for a call that contradicts itself.
     """
-    if on_failure not in ("raise", "warn"):
-        raise UsageError(f"on_failure: expected raise or warn, found {shown(on_failure)}")
-    reports = verified(folder, live=model, **options)
+    arguments.choice("on_failure", on_failure, ("raise", "warn"))
+    reports = verified(only_path(arguments.word("folder", folder)), live=model, **options)
     if not passed(reports):
         if on_failure == "raise":
             raise VerdictError(reports)

@@ -21,6 +21,7 @@ LAYERS = [
     {"numerics"},
     {"sources"},
     {"formats"},
+    {"arguments"},
     {"families"},
     {"recording"},
     {"diagnosis"},

@@ -264,7 +264,7 @@ def test_a_target_is_held_to_its_lock_its_source_and_its_recordings(tmp_path):
 @ENTRANCES
 def test_a_file_of_its_target_is_held_to_all_that_it_says_of_the_folder_and_the_other_way_round(entrance, tmp_path):
     shutil.copytree(GOOD, tmp_path / "model")
-    asked = f'[target.digests.values]\n"ln_f.weight" = "{NONE}"\n'
+    asked = f'[target.digests.values]\n"ln_f.gain" = "{NONE}"\n'
     for named, called in (("model", "model/model.safetensors"), ("model/model.safetensors", "model")):
         text = f'[[target]]\ntarget = "{named}"\nstrict = true\n{asked}'
         code, document, _ = gate(tmp_path, text, called, entrance=entrance)

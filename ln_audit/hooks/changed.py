@@ -38,12 +38,7 @@ def targets(files: Iterable[str]) -> tuple[str, ...]:
 
     Every target is a path and nothing else: a folder called like a model, or like `sample`, stays a folder.
     """
-    return tuple(dict.fromkeys(here(target) for file in files for target in _of(posixpath.normpath(file))))
-
-
-def here(path: str) -> str:
-    """A path that can be nothing else."""
-    return path if path == "." or path.startswith("./") or os.path.isabs(path) else f"./{path}"  # noqa: PTH117
+    return tuple(dict.fromkeys(local.only_path(target) for file in files for target in _of(posixpath.normpath(file))))
 
 
 def _of(file: str) -> Iterator[str]:
@@ -71,7 +66,7 @@ def _covering(folder: str, name: str) -> str:
 def _read_with(folder: str) -> frozenset[str]:
     """The files that a loader of the folder reads; none where that cannot be told, or where it holds several models."""
     try:
-        source = local.open_source(here(folder or "."), Settings(offline=True))
+        source = local.open_source(local.only_path(folder or "."), Settings(offline=True))
         artifact, *others = find_artifacts(source)
         if others:
             return frozenset()

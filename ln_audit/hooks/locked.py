@@ -7,9 +7,10 @@ import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import UsageError
-from ln_audit.hooks.changed import has_weights, here, targets
+from ln_audit.hooks.changed import has_weights, targets
 from ln_audit.lock.schema import DEFAULT_FILE
 from ln_audit.printable import one_line
+from ln_audit.sources.local import only_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,7 +51,7 @@ def _locked(lock: str) -> Held:
             f"{one_line(lock)}: expected the model that it locks beside it, found none",
             hint="say which: args: [--target=path/to/folder, --lock=ln-audit.lock]",
         )
-    return Held(here(target), here(lock))
+    return Held(only_path(target), only_path(lock))
 
 
 def _of_models(models: Iterable[str]) -> Iterator[Held]:
@@ -59,5 +60,5 @@ def _of_models(models: Iterable[str]) -> Iterator[Held]:
         folder = target if os.path.isdir(target) else posixpath.dirname(target)  # noqa: PTH112
         for lock in (f"{target}{_SUFFIX}", posixpath.join(folder, DEFAULT_FILE)):
             if os.path.isfile(lock):  # noqa: PTH113
-                yield Held(target, here(posixpath.normpath(lock)))
+                yield Held(target, only_path(posixpath.normpath(lock)))
                 break
