@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from math import isfinite
+from operator import index
 from typing import TYPE_CHECKING, Any, cast
 
 from ln_audit.errors import UsageError
@@ -13,7 +14,7 @@ from ln_audit.formats.shown import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_FAULTS = (
+FAULTS = (
     TypeError,
     ValueError,
     ArithmeticError,
@@ -27,7 +28,7 @@ def word(name: str, value: object) -> str:
     """A word or a path as a string. Raises `UsageError` for anything else, bytes among it."""
     try:
         found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
-    except _FAULTS:
+    except FAULTS:
         found = None
     if not isinstance(found, str):
         raise wrong(name, "a word or a path", value)
@@ -40,7 +41,7 @@ def words(name: str, value: object) -> tuple[str, ...]:
         return (word(name, value),)
     try:
         several = None if isinstance(value, (bytes, bytearray, memoryview, Mapping)) else tuple(cast("Any", value))
-    except _FAULTS:
+    except FAULTS:
         several = None
     if several is None:
         raise wrong(name, "a word or a path, or a list of them", value)
@@ -60,18 +61,45 @@ def number(name: str, value: object) -> float:
     try:
         plain = plain.item() if hasattr(plain, "item") else plain
         found = float(plain) if isinstance(plain, (int, float)) and not isinstance(plain, bool) else None
-    except _FAULTS:
+    except FAULTS:
         found = None
     if found is None or not isfinite(found):
         raise wrong(name, "a number" if found is None else "a finite number", value)
     return found
 
 
+def epsilon(name: str, value: object) -> float:
+    """A finite number that is not below 0, as a norm may have. Raises `UsageError`."""
+    found = number(name, value)
+    if found < 0:
+        raise wrong(name, "a number not below 0", value)
+    return found
+
+
+def whole_number(name: str, value: object) -> int:
+    """A whole number, also one of NumPy's. Raises `UsageError`."""
+    try:
+        found = None if isinstance(value, bool) else index(cast("Any", value))
+    except FAULTS:
+        found = None
+    if found is None:
+        raise wrong(name, "a whole number", value)
+    return found
+
+
 def choice(name: str, value: object, known: Sequence[str]) -> str:
     """One of a few words. Raises `UsageError`."""
     if not isinstance(value, str) or value not in known:
-        raise wrong(name, " or ".join((", ".join(known[:-1]), known[-1])), value)
+        *others, last = known
+        raise wrong(name, f"{', '.join(others)} or {last}", value)
     return value
+
+
+def told(name: str, value: object) -> dict[str, str]:
+    """Words by words, as metadata holds them. Raises `UsageError`."""
+    if not isinstance(value, Mapping) or not all(isinstance(each, str) for pair in value.items() for each in pair):
+        raise wrong(name, "words by words, a mapping", value)
+    return dict(value)
 
 
 def wrong(name: str, expected: str, value: object) -> UsageError:

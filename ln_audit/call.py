@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from ln_audit.demand import DTYPES, Demand
+from ln_audit.demand import DTYPES, KINDS, Demand
 from ln_audit.errors import UsageError
 from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_KINDS = "layer_norm", "rms_norm"
 _TRY = "for example `ln-audit verify path/to/folder`, or `ln-audit verify sample`"
 
 
@@ -62,11 +61,11 @@ def _check_values(demand: Demand) -> None:
         raise UsageError("--before and --after: expected both or neither, found one")
     if demand.eps is not None and not 0 < demand.eps < inf:
         raise UsageError(f"--eps: expected a positive number, found {demand.eps!r}")
-    if demand.kind is not None and demand.kind not in _KINDS:
+    if demand.kind is not None and demand.kind not in KINDS:
         raise UsageError(
-            f"--kind: expected layer_norm or rms_norm, found {demand.kind!r}", hint=did_you_mean(demand.kind, _KINDS)
+            f"--kind: expected layer_norm or rms_norm, found {demand.kind!r}", hint=did_you_mean(demand.kind, KINDS)
         )
-    if demand.config is not None and not Path(demand.config).is_file():
+    if demand.config is not None and not os.path.isfile(demand.config):  # noqa: PTH113 - False for what can be no path
         raise UsageError(f"--config {demand.config}: expected a file, found none")
     if demand.full and demand.offline:
         raise UsageError("--full and --offline: expected one of them, found both")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")  # in which a run may store what a norm gives
+KINDS = ("layer_norm", "rms_norm")  # that a caller may give, and that are compared with the reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Literal
 
 from ln_audit import arguments, call, reports
@@ -17,6 +16,7 @@ from ln_audit.errors import (
 )
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
 
     from ln_audit.comparison import Comparison
@@ -76,10 +76,11 @@ def report(
 
     Raises `AuditError` where the target cannot be read, `UsageError` where it holds several artifacts: name one of them.
     """
+    target = arguments.word("target", target)
     run = verify(target, values="all", config=config, family=family, revision=revision)
     if len(run.reports) > 1:
         names = ", ".join(each.source.files[0].name for each in run.reports if each.source.files)
-        raise UsageError(f"{os.fspath(target)}: expected one artifact, found {len(run.reports)}: {names}")
+        raise UsageError(f"{target}: expected one artifact, found {len(run.reports)}: {names}")
     return _read(run.reports[0])
 
 
@@ -98,6 +99,7 @@ def compare_recording(
     `target` is the model that was run; a recording that carries its gain, bias, kind and epsilon needs none. Raises
     `AuditError` where nothing could be compared, `UsageError` for a call that is wrong.
     """
+    recording = arguments.word("recording", recording)
     targets = () if target is None else (target,)
     run = verify(
         *targets, recording=recording, values="final", norm=norm, output_dtype=output_dtype,
@@ -105,7 +107,7 @@ def compare_recording(
     )  # fmt: skip
     found = _read(run.reports[0]).comparisons
     if not found:
-        raise RecordingError(f"{os.fspath(recording)}: expected a recording of a norm that is known, found none")
+        raise RecordingError(f"{recording}: expected a recording of a norm that is known, found none")
     return found
 
 

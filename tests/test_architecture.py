@@ -28,7 +28,7 @@ LAYERS = [
     {"resolving_power"},
     {"against"},
     {"lock"},
-    {"checks", "testing"},
+    {"checks", "testing", "formulas"},
     {"already_normed", "recorded_weights", "agreement", "candidates", "policy", "waivers", "account"},
     {"examination"},
     {"twin"},

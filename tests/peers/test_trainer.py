@@ -121,6 +121,8 @@ def test_checkpoints_saved_in_half_precision_are_the_rounded_model(tmp_path):
 def test_a_call_that_makes_no_sense_is_said_before_training():
     with pytest.raises(UsageError, match="on_failure: expected stop, warn or raise, found 'ignore'"):
         NormCallback("ignore")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="against_model: expected a switch, found 'no'"):
+        NormCallback(against_model="no")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="found thorough"):
         NormCallback(thorough=True)
 
