@@ -89,8 +89,22 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class NormModule:
+    """A module in memory whose class is called a norm: by the names that a checkpoint has for it and its parameters.
+
+    `tied` are other names of the same parameters, of which a checkpoint may have one instead. `eps` is what it computes with,
+    whatever the config says; None where it does not tell.
+    """
+
+    name: str
+    tensors: tuple[str, ...]
+    eps: float | None
+    tied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InMemory:
-    """A model in this process that a target is held to: its config.json as a source, and its tensors.
+    """A model in this process that a target is held to: its config.json as a source, its tensors, its norm modules.
 
     `failure` says why it cannot be compared, where that is known before anything is read.
     """
@@ -98,6 +112,7 @@ class InMemory:
     source: Source
     checkpoint: Checkpoint
     failure: str = ""
+    modules: tuple[NormModule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,9 @@ def verify_saved(
         model.save_pretrained(folder)
         verify_saved(folder, model)
 
-    With `model`, a torch model in memory, every norm in the folder must hold its values (bit for bit, or rounded to nearest as
-    the dtype it was saved in implies) and its config's epsilon. `options` are those of `ln-audit verify`: `against` (instead of
-    a model), `lock`, `strict`, `require`, `family`, … Returns the reports.
+    With `model`, a torch model in memory, each of its norm modules must be in the folder with its values (bit for bit, or rounded
+    to nearest as the dtype it was saved in implies) and its own epsilon, whatever its config says. `options` are those of
+    `ln-audit verify`: `against` (instead of a model), `lock`, `strict`, `require`, `family`, … Returns the reports.
 
     Raises `VerdictError` where the verdict is not "pass", so also where nobody can tell; with `on_failure="warn"` the logger
     `ln_audit` says so instead. Raises `UsageError` for a call that contradicts itself.
