@@ -71,10 +71,15 @@ def audit_recording(path: str, demand: Demand) -> Report:
     source: Source | None = None
     try:
         source = opened(path, demand)
-        return _examine(source, _carried_steps(source, path, demand), demand, require)
+        report = _examine(source, _carried_steps(source, path, demand), demand, require)
     except AuditError as error:
         told = unopened(path) if source is None else account.source_report(source)
-        return Report(told, error=failure(error))
+        report = Report(told, error=failure(error))
+    targets = () if demand.policy is None else demand.policy.targets
+    if demand.policy is None or not targets:
+        return report
+    left = f"the {len(targets)} targets of {demand.policy.path}: not verified: only this recording was asked for"
+    return replace(report, not_checked=(left, *report.not_checked))
 
 
 def _examine(source: Source, steps: Iterator[Subject], demand: Demand, require: frozenset[str]) -> Report:
@@ -111,10 +116,14 @@ def judged(
         account.parameters(subject, norms),
         subject.comparisons,
         policy.apply(found, require, strict=policy.strict_by(demand)),
-        (*account.not_checked(subject, source), *waivers.unused(found, subject)),
+        (*_unread(demand), *account.not_checked(subject, source), *waivers.unused(found, subject)),
         error,
         twin.report(subject),
     )
+
+
+def _unread(demand: Demand) -> tuple[str, ...]:
+    return () if demand.policy is None else demand.policy.unread()
 
 
 def steps(source: Source, artifact: Artifact, demand: Demand, against: twin.Examined | None) -> Iterator[Subject]:

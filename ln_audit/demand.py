@@ -68,7 +68,7 @@ class Policy:
     """The policy file that was read: where, its SHA-256, and what it says.
 
     `families` are those of one's own that it describes, `rules` what it asks of the artifact at hand. `read_on` is the day it
-    was read on: what a waiver's last day is compared with.
+    was read on: what a waiver's last day is compared with. `instead_of`: another policy that it goes before.
     """
 
     path: str
@@ -78,10 +78,15 @@ class Policy:
     read_on: date | None = None
     rules: Rules = Rules()
     targets: tuple[PolicyTarget, ...] = ()
+    instead_of: str = ""
 
     def without_rules(self) -> Policy:
         """What it says of families alone: for what is read beside the artifact that is judged."""
         return replace(self, rules=Rules(), waivers=())
+
+    def unread(self) -> tuple[str, ...]:
+        """What a reader might believe that it was held to, and was not."""
+        return (f"{self.instead_of}: not read: {self.path} goes before it",) if self.instead_of else ()
 
     def expired(self, waiver: Waiver) -> bool:
         """Whether a waiver's last day is over."""

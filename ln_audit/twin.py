@@ -14,7 +14,7 @@ from ln_audit.formats import find_artifacts
 from ln_audit.result import AgainstReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from ln_audit.against.side import Side
     from ln_audit.checks.subject import Subject
@@ -66,17 +66,6 @@ def _in_memory(label: str, live: InMemory, demand: Demand) -> Examined:
     return Examined(label, live.source, replace(subject, norms=norms), modules=live.modules)
 
 
-def _besides(subject: Subject, theirs: Subject, modules: Iterable[NormModule]) -> Iterator[Norm]:
-    """The norms of a model in memory that no family promises; what is tied to one that is there is there."""
-    from ln_audit.against.pairing import nameless
-
-    promised = {tensor for norm in theirs.norms for tensor in norm.tensors}
-    there = promised | set(subject.checkpoint.tensors)
-    for module in modules:
-        if not there & set(module.tied):
-            yield from (nameless(theirs.checkpoint.tensors[each]) for each in module.tensors if each not in promised)
-
-
 def _as_it_computes(norm: Norm, modules: Sequence[NormModule]) -> Norm:
     """The norm with the epsilon that its own module has; the config's is what it would be built with."""
     own = next((each for each in modules if set(each.tensors) & set(norm.tensors)), None)
@@ -84,6 +73,23 @@ def _as_it_computes(norm: Norm, modules: Sequence[NormModule]) -> Norm:
     if own is None or own.eps is None:
         return norm
     return replace(norm, eps=own.eps, eps_source="its own module", eps_origin="given")
+
+
+def _once(subject: Subject, theirs: Subject, modules: Sequence[NormModule]) -> tuple[Subject, tuple[Norm, ...]]:
+    """The model in memory with each norm once, and its norms that no family promises.
+
+    Of parameters that are tied the artifact may hold one alone: the others are there with it.
+    """
+    from ln_audit.against.pairing import nameless
+
+    there = set(subject.checkpoint.tensors)
+    elsewhere = {
+        tensor for module in modules for tensor in module.tensors if tensor not in there and there & set(module.tied)
+    }
+    norms = tuple(norm for norm in theirs.norms if not elsewhere & set(norm.tensors))
+    known = elsewhere | {tensor for norm in norms for tensor in norm.tensors}
+    besides = (tensor for module in modules for tensor in module.tensors if tensor not in known)
+    return replace(theirs, norms=norms), tuple(nameless(theirs.checkpoint.tensors[each]) for each in besides)
 
 
 def held_to(subject: Subject, against: Examined) -> Subject:
@@ -95,8 +101,7 @@ def held_to(subject: Subject, against: Examined) -> Subject:
     from ln_audit.against.compared import compare
     from ln_audit.against.pairing import vectors
 
-    theirs = against.subject
-    besides = tuple(_besides(subject, theirs, against.modules))
+    theirs, besides = _once(subject, against.subject, against.modules)
     by_name = subject.family is None or theirs.family is None
     try:
         theirs = with_values(theirs, (*(vectors(_side(theirs)) if by_name else ()), *besides))

@@ -152,7 +152,7 @@ def test_every_norm_of_models_of_other_shapes_is_found_in_both(model_type, tmp_p
             gain[0] -= 0.25
 
 
-@pytest.mark.parametrize("model_type", ["diffusion_gemma", "gemma3n_audio", "albert", "clap", "resnet"])
+@pytest.mark.parametrize("model_type", ["diffusion_gemma", "zamba", "gemma3n_audio", "albert", "clap", "resnet"])
 def test_tied_norms_and_those_beside_the_stack_are_no_surplus(model_type, tmp_path):
     from scripts.derive import tiny as built
 
