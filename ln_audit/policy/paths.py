@@ -37,6 +37,11 @@ def same(one: str, other: str) -> bool:
     return _repository(one) == _repository(other) is not None
 
 
+def same_place(one: str, other: str) -> bool:
+    """Whether two words name the same file or folder of this machine, which is there."""
+    return _place(one) == _place(other) is not None
+
+
 def within(file: str, folder: str) -> bool:
     """Whether `file` names a file of what `folder` names whole: it lies in that folder, or at the top of that repository.
 

@@ -105,6 +105,21 @@ def test_a_call_that_says_otherwise_is_refused(rules, call, message):
     assert caught.value.hint == "a call adds to the policy and changes nothing in it: leave the option out"
 
 
+def test_a_call_may_spell_the_policys_file_otherwise(tmp_path, monkeypatch):
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks" / "a.lock").touch()
+    (tmp_path / "b.lock").touch()
+    monkeypatch.chdir(tmp_path)
+    for name in ("lock", "config", "against"):
+        found = policy.held(under(Rules(**{name: "locks/a.lock"}), **{name: "./locks/../locks/a.lock"}))  # type: ignore[arg-type]
+        assert getattr(found, name) == "locks/a.lock"
+        for given in ("./b.lock", "./none.lock"):
+            with pytest.raises(UsageError, match=f"--{name}: expected locks/a.lock, as p.toml says, found {given}"):
+                policy.held(under(Rules(**{name: "locks/a.lock"}), **{name: given}))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--against: expected org/name@a, as p.toml says, found org/name@b"):
+        policy.held(under(Rules(against="org/name@a"), against="org/name@b"))
+
+
 def test_targets_of_the_policy_are_taken_where_a_call_names_none():
     demand = under(Rules(), PolicyTarget("a"), PolicyTarget("b"))
     assert policy.named(demand) == ("a", "b")
