@@ -35,7 +35,7 @@ LAYERS = [
     {"audit"},
     {"trace", "trace_text", "trace_html", "worked_token", "reports", "record"},
     {"tracing", "locking", "call"},
-    {"terminal"},
+    {"terminal", "destination"},
     {"explain", "catalogue", "output", "options", "library", "completion"},
     {"policy_commands", "in_process"},
     {"saving", "norm_recording"},
