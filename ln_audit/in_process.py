@@ -12,7 +12,7 @@ from ln_audit.printable import one_line
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ln_audit.result import Report
 
@@ -28,7 +28,7 @@ class VerdictError(LnAuditError):
         super().__init__(told(reports), hint="see .reports, or run ln-audit verify on it")
 
 
-def verified(target: str | os.PathLike[str], *, live: Any = None, **options: Any) -> tuple[Report, ...]:
+def verified(target: str | os.PathLike[str], /, *, live: Any = None, **options: Any) -> tuple[Report, ...]:
     """The reports on one target, as `ln-audit verify TARGET` makes them, under the policy of the working directory.
 
     `options` are those of the command line: `against`, `lock`, `recording` and `require` (a word or a list), `strict`,
@@ -45,9 +45,15 @@ def verified(target: str | os.PathLike[str], *, live: Any = None, **options: Any
     return audited(policy.work(asked, [name]), asked)
 
 
-def demand(target: str, *, live: Any = None, **options: Any) -> Demand:
+def demand(target: str, /, *, live: Any = None, **options: Any) -> Demand:
     """What `verified` would hold a target to. Opens no target. Raises `UsageError`."""
     return call.under_policy(_demand(options, live), [target])
+
+
+def without_model(options: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for a model among the options of what takes it as an argument of its own."""
+    if "live" in options:
+        raise UsageError("option: expected the model in its own place, found live among the options")
 
 
 def passed(reports: Sequence[Report]) -> bool:

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 from ln_audit import arguments
-from ln_audit.in_process import VerdictError, passed, told, verified
+from ln_audit.in_process import VerdictError, passed, told, verified, without_model
 from ln_audit.sources.local import only_path
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def verify_saved(
     `ln_audit` says so instead. Raises `UsageError` for a call that contradicts itself.
     """
     arguments.choice("on_failure", on_failure, ("raise", "warn"))
+    without_model(options)
     reports = verified(only_path(arguments.word("folder", folder)), live=model, **options)
     if not passed(reports):
         if on_failure == "raise":

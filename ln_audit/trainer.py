@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ln_audit import arguments
 from ln_audit.errors import UsageError
-from ln_audit.in_process import VerdictError, demand, passed, verified
+from ln_audit.in_process import VerdictError, demand, passed, verified, without_model
 from ln_audit.saving import LOG, warn
 from ln_audit.sources.local import only_path
 
@@ -45,7 +45,10 @@ class NormCallback(TrainerCallback):  # type: ignore[misc]
         self, on_failure: Literal["stop", "warn", "raise"] = "stop", *, against_model: bool = True, **options: Any
     ) -> None:
         arguments.choice("on_failure", on_failure, ("stop", "warn", "raise"))
-        demand("checkpoint-0", **options)  # what is wrong with the call is said now, and not after an hour of training
+        without_model(options)
+        demand(
+            "./checkpoint-0", **options
+        )  # what is wrong with the call is said now, and not after an hour of training
         self.on_failure = on_failure
         self.against_model = arguments.switch("against_model", against_model) and options.get("against") is None
         self.options = options

@@ -123,6 +123,8 @@ def test_a_call_that_makes_no_sense_is_said_before_training():
         NormCallback("ignore")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="against_model: expected a switch, found 'no'"):
         NormCallback(against_model="no")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="option: expected the model in its own place, found live among the options"):
+        NormCallback(live=tiny("llama"))
     with pytest.raises(UsageError, match="found thorough"):
         NormCallback(thorough=True)
 
