@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ln_audit.errors import UsageError
 from ln_audit.formats.shown import shown
+from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,11 +88,12 @@ def whole_number(name: str, value: object) -> int:
     return found
 
 
-def choice(name: str, value: object, known: Sequence[str]) -> str:
-    """One of a few words. Raises `UsageError`."""
+def choice(name: str, value: object, known: Sequence[str], otherwise: str = "") -> str:
+    """One of a few words. Raises `UsageError`, whose hint is the word that is near, else `otherwise`."""
     if not isinstance(value, str) or value not in known:
         *others, last = known
-        raise wrong(name, f"{', '.join(others)} or {last}", value)
+        hint = did_you_mean(value, known, otherwise) if isinstance(value, str) else otherwise
+        raise wrong(name, f"{', '.join(others)} or {last}", value, hint)
     return value
 
 
@@ -102,9 +104,9 @@ def told(name: str, value: object) -> dict[str, str]:
     return dict(value)
 
 
-def wrong(name: str, expected: str, value: object) -> UsageError:
+def wrong(name: str, expected: str, value: object, hint: str = "") -> UsageError:
     """The error for an argument that is something else."""
-    return UsageError(f"{name}: expected {expected}, found {shown(value)}")
+    return UsageError(f"{name}: expected {expected}, found {shown(value)}", hint=hint)
 
 
 _READERS: Mapping[str, Callable[[str, object], Any]] = {

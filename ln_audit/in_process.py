@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ln_audit import arguments, call
 from ln_audit.demand import Demand
 from ln_audit.errors import LnAuditError, UsageError
-from ln_audit.printable import one_line
+from ln_audit.printable import did_you_mean, one_line
 
 if TYPE_CHECKING:
     import os
@@ -100,5 +100,6 @@ def _demand(options: dict[str, Any], live: Any) -> Demand:
     known = {field.name for field in fields(Demand)} - _NOT_OPTIONS | {"recording"}
     for name in options:
         if name not in known:
-            raise UsageError(f"option: expected one of {', '.join(sorted(known))}, found {one_line(name)}")
+            told = f"option: expected one of {', '.join(sorted(known))}, found {one_line(name)}"
+            raise UsageError(told, hint=did_you_mean(name, known))
     return call.demand(options)

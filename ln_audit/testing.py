@@ -88,7 +88,7 @@ def compare_arrays(
     from ln_audit.numerics.reference import NORMS
     from ln_audit.resolving_power.resolve import resolve
 
-    arguments.choice("kind", kind, tuple(NORMS))
+    arguments.choice("kind", kind, tuple(NORMS), "layer_norm subtracts the mean of a row, rms_norm does not")
     if output_dtype is not None:
         arguments.choice("output_dtype", output_dtype, DTYPES)
     x, y = array_of(before, "before"), array_of(after, "after")

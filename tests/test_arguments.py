@@ -125,8 +125,12 @@ def test_a_choice_is_one_of_its_words():
     assert arguments.choice("it", "b", ("a", "b", "c")) == "b"
     others: tuple[Any, ...] = ("d", 1, [], None, np.array(["a"]))
     for value in others:
-        with pytest.raises(UsageError, match="it: expected a, b or c, found "):
-            arguments.choice("it", value, ("a", "b", "c"))
+        with pytest.raises(UsageError, match="it: expected a, b or c, found ") as caught:
+            arguments.choice("it", value, ("a", "b", "c"), "take b")
+        assert caught.value.hint == "take b"
+    with pytest.raises(UsageError, match="kind: expected layer_norm or rms_norm, found 'layernorm'") as caught:
+        arguments.choice("kind", "layernorm", ("layer_norm", "rms_norm"), "otherwise")
+    assert caught.value.hint.startswith("did you mean layer_norm")
 
 
 def test_an_option_that_is_none_was_not_given():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import UsageError
 
@@ -17,8 +16,7 @@ _TELLING = (b"ln-audit", b"ln_audit", b"\\u", b"\\x")  # its name in lower case,
 _LARGEST = 10_000_000  # bytes of a policy; one of a company with a thousand families would have a third of that
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A policy's text. `root` is the table of it that is the policy; file names in it are relative to `folder`.
 
     `instead_of` is the other policy of its folder, which is not read because this one goes before it.
@@ -72,7 +70,7 @@ def _before(own: Document | None, project: str) -> Document | None:
     if not own.table:
         told = f"{OWN}: expected a policy, found no key in it, and [tool.ln-audit] in {PROJECT}, which it takes the place of"
         raise UsageError(told, hint="delete one of them")
-    return replace(own, instead_of=f"[tool.ln-audit] of {PROJECT}")
+    return own._replace(instead_of=f"[tool.ln-audit] of {PROJECT}")
 
 
 def _document(path: str, name: str, folder: str, root: tuple[str, ...]) -> Document | None:
