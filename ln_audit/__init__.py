@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from ln_audit.comparison import Comparison
     from ln_audit.core import Norm
     from ln_audit.errors import AuditError, LnAuditError, UsageError
+    from ln_audit.formulas import layer_norm, rms_norm
     from ln_audit.library import compare_recording, load_norms, render, report, verify
     from ln_audit.numerics.parameters import NormParameters
-    from ln_audit.numerics.reference import Normed, layer_norm, rms_norm
+    from ln_audit.numerics.reference import Normed
     from ln_audit.record.capture import capture
     from ln_audit.reports.document import Run
     from ln_audit.result import Finding, NormReport, Report, TensorReport, Verdict
@@ -59,9 +60,10 @@ _HOMES = {
     "comparison": ("Comparison",),
     "core": ("Norm",),
     "errors": ("AuditError", "LnAuditError", "UsageError"),
+    "formulas": ("layer_norm", "rms_norm"),
     "library": ("compare_recording", "load_norms", "render", "report", "verify"),
     "numerics.parameters": ("NormParameters",),
-    "numerics.reference": ("Normed", "layer_norm", "rms_norm"),
+    "numerics.reference": ("Normed",),
     "record.capture": ("capture",),
     "result": ("Finding", "NormReport", "Report", "TensorReport", "Verdict"),
     "reports.document": ("Run",),

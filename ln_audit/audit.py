@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from ln_audit.demand import Demand
 
 
+def audited(work: Iterable[tuple[str, Demand]], demand: Demand) -> tuple[Report, ...]:
+    """The reports on all targets of `policy.work`; where there is none, on each recording, which then stands for itself."""
+    work = tuple(work)
+    if work:
+        return tuple(report for target, own in work for report in audit(target, own))
+    return tuple(audit_recording(path, demand) for path in demand.recordings)
+
+
 def audit(target: str, demand: Demand) -> tuple[Report, ...]:
     """One report per self-contained artifact of the target.
 
@@ -57,10 +65,15 @@ def audit_recording(path: str, demand: Demand) -> Report:
     source: Source | None = None
     try:
         source = opened(path, demand)
-        return _examine(source, _carried_steps(source, path, demand), demand, require)
+        report = _examine(source, _carried_steps(source, path, demand), demand, require)
     except AuditError as error:
         told = unopened(path) if source is None else account.source_report(source)
-        return Report(told, error=failure(error))
+        report = Report(told, error=failure(error))
+    targets = () if demand.policy is None else demand.policy.targets
+    if demand.policy is None or not targets:
+        return report
+    left = f"the {len(targets)} targets of {demand.policy.path}: not verified: only this recording was asked for"
+    return replace(report, not_checked=(left, *report.not_checked))
 
 
 def _examine(source: Source, steps: Iterator[Subject], demand: Demand, require: frozenset[str]) -> Report:
@@ -97,10 +110,14 @@ def judged(
         account.parameters(subject, norms),
         subject.comparisons,
         policy.apply(found, require, strict=policy.strict_by(demand)),
-        (*account.not_checked(subject, source), *waivers.unused(found, subject)),
+        (*_unread(demand), *account.not_checked(subject, source), *waivers.unused(found, subject)),
         error,
         twin.report(subject),
     )
+
+
+def _unread(demand: Demand) -> tuple[str, ...]:
+    return () if demand.policy is None else demand.policy.unread()
 
 
 def steps(source: Source, artifact: Artifact, demand: Demand, against: twin.Examined | None) -> Iterator[Subject]:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
-from pathlib import Path
+from math import inf
 from typing import TYPE_CHECKING, Literal, cast
 
-from ln_audit.demand import DTYPES
+from ln_audit.demand import DTYPES, KINDS, Demand
 from ln_audit.errors import UsageError
 from ln_audit.lock import with_lock
 from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from ln_audit.demand import Demand
-
-_KINDS = "layer_norm", "rms_norm"
 _TRY = "for example `ln-audit verify path/to/folder`, or `ln-audit verify sample`"
+
+
+def demand(options: Mapping[str, object]) -> Demand:
+    """What a call of the library asks for, by the options of `verify`; None is one that was not given. Raises `UsageError`."""
+    from ln_audit import arguments
+
+    given = arguments.options(options)
+    given["recordings"] = given.pop("recording", ())
+    given["values"], given["expect"] = values(given.get("values")), expect(given.get("expect"), given.get("against"))
+    return Demand(**given)
 
 
 def under_policy(demand: Demand, targets: Sequence[str], policy_file: str | None = None) -> Demand:
@@ -51,13 +59,13 @@ def _check_values(demand: Demand) -> None:
             raise UsageError(f"{option}: expected one of {', '.join(DTYPES)}, found {dtype!r}")
     if (demand.before is None) != (demand.after is None):
         raise UsageError("--before and --after: expected both or neither, found one")
-    if demand.eps is not None and demand.eps <= 0:
+    if demand.eps is not None and not 0 < demand.eps < inf:
         raise UsageError(f"--eps: expected a positive number, found {demand.eps!r}")
-    if demand.kind is not None and demand.kind not in _KINDS:
+    if demand.kind is not None and demand.kind not in KINDS:
         raise UsageError(
-            f"--kind: expected layer_norm or rms_norm, found {demand.kind!r}", hint=did_you_mean(demand.kind, _KINDS)
+            f"--kind: expected layer_norm or rms_norm, found {demand.kind!r}", hint=did_you_mean(demand.kind, KINDS)
         )
-    if demand.config is not None and not Path(demand.config).is_file():
+    if demand.config is not None and not os.path.isfile(demand.config):  # noqa: PTH113 - False for what can be no path
         raise UsageError(f"--config {demand.config}: expected a file, found none")
     if demand.full and demand.offline:
         raise UsageError("--full and --offline: expected one of them, found both")

@@ -111,17 +111,15 @@ def verify(
 
     held = work(demand, targets or ())
     recipe = asked.to_record(record, Recipe(text, dtype=dtype, device=device), random, held)
-    from ln_audit.audit import audit, audit_recording
+    from ln_audit.audit import audited
 
     if recipe is not None:
         from ln_audit.record.here import verified
 
         shown = output.progress if demand.progress else output.no_progress
         reports = tuple(report for target, own in held for report in verified(target, own, recipe, shown))
-    elif held:
-        reports = tuple(report for target, own in held for report in audit(target, own))
     else:
-        reports = tuple(audit_recording(path, demand) for path in demand.recordings)
+        reports = audited(held, demand)
     raise typer.Exit(writer.write(reports, demand.policy))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")  # in which a run may store what a norm gives
+KINDS = ("layer_norm", "rms_norm")  # that a caller may give, and that are compared with the reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Policy:
     """The policy file that was read: where, its SHA-256, and what it says.
 
     `families` are those of one's own that it describes, `rules` what it asks of the artifact at hand. `read_on` is the day it
-    was read on: what a waiver's last day is compared with.
+    was read on: what a waiver's last day is compared with. `instead_of`: another policy that it goes before.
     """
 
     path: str
@@ -77,10 +78,15 @@ class Policy:
     read_on: date | None = None
     rules: Rules = Rules()
     targets: tuple[PolicyTarget, ...] = ()
+    instead_of: str = ""
 
     def without_rules(self) -> Policy:
         """What it says of families alone: for what is read beside the artifact that is judged."""
         return replace(self, rules=Rules(), waivers=())
+
+    def unread(self) -> tuple[str, ...]:
+        """What a reader might believe that it was held to, and was not."""
+        return (f"{self.instead_of}: not read: {self.path} goes before it",) if self.instead_of else ()
 
     def expired(self, waiver: Waiver) -> bool:
         """Whether a waiver's last day is over."""
@@ -88,8 +94,22 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class NormModule:
+    """A module in memory whose class is called a norm: by the names that a checkpoint has for it and its parameters.
+
+    `tied` are other names of the same parameters, of which a checkpoint may have one instead. `eps` is what it computes with,
+    whatever the config says; None where it does not tell.
+    """
+
+    name: str
+    tensors: tuple[str, ...]
+    eps: float | None
+    tied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InMemory:
-    """A model in this process that a target is held to: its config.json as a source, and its tensors.
+    """A model in this process that a target is held to: its config.json as a source, its tensors, its norm modules.
 
     `failure` says why it cannot be compared, where that is known before anything is read.
     """
@@ -97,6 +117,7 @@ class InMemory:
     source: Source
     checkpoint: Checkpoint
     failure: str = ""
+    modules: tuple[NormModule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import fields, replace
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ln_audit import call
+from ln_audit import arguments, call
 from ln_audit.demand import Demand
 from ln_audit.errors import LnAuditError, UsageError
-from ln_audit.formats.shown import shown
-from ln_audit.printable import one_line
+from ln_audit.printable import did_you_mean, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import os
+    from collections.abc import Mapping, Sequence
 
     from ln_audit.result import Report
 
-_SEVERAL = {"recording": "recordings", "require": "require"}  # options that may be repeated: a word, or a list of words
-_NOT_OPTIONS = {"policy", "locked", "record", "progress", "live"}
-_SWITCHES, _NUMBERS = ("strict", "offline", "full"), ("eps", "offset")
+_NOT_OPTIONS = {"policy", "locked", "record", "progress", "live", "recordings"}
 _SHOWN = 8  # lines of what failed that a message of one line may name
 
 
@@ -32,7 +28,7 @@ class VerdictError(LnAuditError):
         super().__init__(told(reports), hint="see .reports, or run ln-audit verify on it")
 
 
-def verified(target: str | os.PathLike[str], *, live: Any = None, **options: Any) -> tuple[Report, ...]:
+def verified(target: str | os.PathLike[str], /, *, live: Any = None, **options: Any) -> tuple[Report, ...]:
     """The reports on one target, as `ln-audit verify TARGET` makes them, under the policy of the working directory.
 
     `options` are those of the command line: `against`, `lock`, `recording` and `require` (a word or a list), `strict`,
@@ -42,16 +38,22 @@ def verified(target: str | os.PathLike[str], *, live: Any = None, **options: Any
     Never raises for what the target holds. Raises `UsageError` for a call that contradicts itself.
     """
     from ln_audit import policy
-    from ln_audit.audit import audit
+    from ln_audit.audit import audited
 
-    name = _word("target", target)
-    held = policy.work(demand(name, live=live, **options), [name])
-    return tuple(report for word, own in held for report in audit(word, own))
+    name = arguments.word("target", target)
+    asked = demand(name, live=live, **options)
+    return audited(policy.work(asked, [name]), asked)
 
 
-def demand(target: str, *, live: Any = None, **options: Any) -> Demand:
+def demand(target: str, /, *, live: Any = None, **options: Any) -> Demand:
     """What `verified` would hold a target to. Opens no target. Raises `UsageError`."""
     return call.under_policy(_demand(options, live), [target])
+
+
+def without_model(options: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for a model among the options of what takes it as an argument of its own."""
+    if "live" in options:
+        raise UsageError("option: expected the model in its own place, found live among the options")
 
 
 def passed(reports: Sequence[Report]) -> bool:
@@ -95,39 +97,9 @@ def _demand(options: dict[str, Any], live: Any) -> Demand:
         if options.get("against") is not None:
             raise UsageError("live and against: expected one of them, found both")
         return replace(_demand(options | {"against": in_memory.NAME}, None), live=in_memory.live(live))
-    known = {field.name for field in fields(Demand)} - _NOT_OPTIONS - {"recordings"} | {"recording"}
-    given: dict[str, Any] = {}
-    for name, value in options.items():
+    known = {field.name for field in fields(Demand)} - _NOT_OPTIONS | {"recording"}
+    for name in options:
         if name not in known:
-            raise UsageError(f"option: expected one of {', '.join(sorted(known))}, found {one_line(name)}")
-        if value is not None:
-            given[_SEVERAL.get(name, name)] = _value(name, value)
-    values, expect = given.get("values"), given.get("expect")
-    given["values"], given["expect"] = call.values(values), call.expect(expect, given.get("against"))
-    return Demand(**given)
-
-
-def _value(name: str, value: Any) -> Any:
-    """One option's value as the command line would have made it. Raises `UsageError` for another type."""
-    if name in _SWITCHES and isinstance(value, bool):
-        return value
-    if name in _NUMBERS and isinstance(value, (int, float)):
-        return _number(name, value)
-    if name in _SEVERAL and isinstance(value, (list, tuple)):
-        return tuple(_word(name, each) for each in value)
-    word = _word(name, value) if name not in (*_SWITCHES, *_NUMBERS) else None
-    if word is None:
-        raise UsageError(f"{name}: expected a {'switch' if name in _SWITCHES else 'number'}, found {shown(value)}")
-    return (word,) if name in _SEVERAL else word
-
-
-def _number(name: str, value: float) -> float:
-    if not isfinite(value):
-        raise UsageError(f"{name}: expected a finite number, found {value}")
-    return float(value)
-
-
-def _word(name: str, value: Any) -> str:
-    if not isinstance(value, (str, os.PathLike)):
-        raise UsageError(f"{name}: expected a word or a path, found {shown(value)}")
-    return str(os.fspath(value))
+            told = f"option: expected one of {', '.join(sorted(known))}, found {one_line(name)}"
+            raise UsageError(told, hint=did_you_mean(name, known))
+    return call.demand(options)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Literal
 
-from ln_audit import call, reports
-from ln_audit.demand import Demand
+from ln_audit import arguments, call, reports
 from ln_audit.errors import (
     AuditError,
     FamilyError,
@@ -18,9 +16,11 @@ from ln_audit.errors import (
 )
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
 
     from ln_audit.comparison import Comparison
+    from ln_audit.demand import Demand
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.reports.document import Run
     from ln_audit.result import Report
@@ -32,11 +32,11 @@ _ERRORS = (SourceError, FormatError, UnsupportedError, FamilyError, RecordingErr
 
 def verify(
     *targets: Path,
-    recording: Path | Iterable[Path] = (),
+    recording: Path | Iterable[Path] | None = None,
     against: Path | None = None,
     expect: Literal["same", "derived"] | None = None,
     lock: Path | None = None,
-    require: Iterable[str] = (),
+    require: str | Iterable[str] = (),
     strict: bool = False,
     values: Literal["final", "all"] | None = None,
     norm: str | None = None,
@@ -59,14 +59,14 @@ def verify(
     `pictures` keeps what `render(run, "html")` draws.
     Never raises for what a target holds. Raises `UsageError` for a call that is wrong.
     """
-    several = [recording] if isinstance(recording, (str, os.PathLike)) else recording
-    demand = Demand(
-        recordings=tuple(os.fspath(each) for each in several), output_dtype=output_dtype, before_rounded=before_rounded,
-        norm=norm, config=_path(config), family=family, kind=kind, eps=eps, offset=offset, values=call.values(values),
-        against=_path(against), expect=call.expect(expect, _path(against)), lock=_path(lock), require=tuple(require),
-        strict=strict, revision=revision, offline=offline, full=full, pictures=pictures,
-    )  # fmt: skip
-    return _audited([os.fspath(target) for target in targets], demand)
+    names = [arguments.word("target", target) for target in targets]
+    demand = call.demand({
+        "recording": recording, "output_dtype": output_dtype, "before_rounded": before_rounded, "norm": norm,
+        "config": config, "family": family, "kind": kind, "eps": eps, "offset": offset, "values": values,
+        "against": against, "expect": expect, "lock": lock, "require": require, "strict": strict, "revision": revision,
+        "offline": offline, "full": full, "pictures": pictures,
+    })  # fmt: skip
+    return _audited(names, demand)
 
 
 def report(
@@ -76,10 +76,11 @@ def report(
 
     Raises `AuditError` where the target cannot be read, `UsageError` where it holds several artifacts: name one of them.
     """
+    target = arguments.word("target", target)
     run = verify(target, values="all", config=config, family=family, revision=revision)
     if len(run.reports) > 1:
         names = ", ".join(each.source.files[0].name for each in run.reports if each.source.files)
-        raise UsageError(f"{os.fspath(target)}: expected one artifact, found {len(run.reports)}: {names}")
+        raise UsageError(f"{target}: expected one artifact, found {len(run.reports)}: {names}")
     return _read(run.reports[0])
 
 
@@ -98,6 +99,7 @@ def compare_recording(
     `target` is the model that was run; a recording that carries its gain, bias, kind and epsilon needs none. Raises
     `AuditError` where nothing could be compared, `UsageError` for a call that is wrong.
     """
+    recording = arguments.word("recording", recording)
     targets = () if target is None else (target,)
     run = verify(
         *targets, recording=recording, values="final", norm=norm, output_dtype=output_dtype,
@@ -105,7 +107,7 @@ def compare_recording(
     )  # fmt: skip
     found = _read(run.reports[0]).comparisons
     if not found:
-        raise RecordingError(f"{os.fspath(recording)}: expected a recording of a norm that is known, found none")
+        raise RecordingError(f"{recording}: expected a recording of a norm that is known, found none")
     return found
 
 
@@ -120,8 +122,8 @@ def load_norms(
     from ln_audit.candidates import norm_parameters
     from ln_audit.examination import promised
 
-    demand = Demand(values="all", family=family, config=_path(config), revision=revision)
-    target = os.fspath(target)
+    demand = call.demand({"values": "all", "family": family, "config": config, "revision": revision})
+    target = arguments.word("target", target)
     subject = promised(target, call.sound(demand, [target]))
     found = {norm.name: norm_parameters(subject, norm) for norm in subject.norms}
     return {name: parameters for name, parameters in found.items() if parameters is not None}
@@ -129,19 +131,20 @@ def load_norms(
 
 def render(run: Run, form: str = "text") -> str:
     """The run as `--format` writes it: text, json, markdown, … Raises `UsageError` for an unknown format."""
-    return reports.find(form).render(run)
+    from ln_audit.reports.document import Run
+
+    if not isinstance(run, Run):
+        raise arguments.wrong("run", "what verify returned", run)
+    return reports.find(arguments.word("form", form)).render(run)
 
 
 def _audited(targets: Sequence[str], demand: Demand) -> Run:
     from ln_audit import policy
-    from ln_audit.audit import audit, audit_recording
+    from ln_audit.audit import audited
     from ln_audit.reports.document import Run, exit_code
 
     demand = call.sound(demand, targets)
-    if targets:
-        found = tuple(each for target, own in policy.work(demand, targets) for each in audit(target, own))
-    else:
-        found = tuple(audit_recording(path, demand) for path in demand.recordings)
+    found = audited(policy.work(demand, targets), demand)
     return Run(found, exit_code(found))
 
 
@@ -151,7 +154,3 @@ def _read(found: Report) -> Report:
         raised = next((each for each in _ERRORS if each("").kind == found.error.kind), AuditError)
         raise raised(found.error.message, hint=found.error.hint)
     return found
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else os.fspath(path)

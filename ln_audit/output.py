@@ -62,6 +62,8 @@ class Writer:
         twice = next((path for at, (_, path) in enumerate(pairs) if path in [other for _, other in pairs[:at]]), None)
         if twice is not None:
             raise UsageError(f"--output {twice}: expected a file of its own for each report, found it twice")
+        for _, path in pairs:
+            _refuse(path)
         return cls(found, pairs, quiet, verbose, colour, tuple(command or ()))
 
     @property
@@ -129,6 +131,13 @@ def _reports(file: str) -> Path:
     return Path(file)
 
 
+def _refuse(path: Path) -> None:
+    """Raises `UsageError`, before any work is done, where no file can be."""
+    from ln_audit import destination  # of nobody who asks for no file
+
+    destination.refuse_no_file(path)
+
+
 def _show(shown: reports.Output, run: Run) -> None:
     """The report on standard output, and on GitHub the step's summary beside it."""
     emit(shown.render(run))
@@ -186,12 +195,12 @@ def write_file(path: Path, content: str) -> None:
     """
     draft: Path | None = None
     try:
-        target = path.resolve(strict=False)
-        if target.exists() and not target.is_file():
-            if target.is_dir():
+        if path.exists() and not path.is_file():  # before it is resolved: /dev/fd/63 of a shell leads to no name
+            if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "a directory")
-            target.write_text(content, encoding="utf-8")
+            path.write_text(content, encoding="utf-8")
             return
+        target = path.resolve(strict=False)
         draft = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
         draft.write_text(content, encoding="utf-8")
         draft.replace(target)
@@ -278,5 +287,7 @@ def _asked_for(arguments: Sequence[str]) -> tuple[reports.Output, list[tuple[rep
     files = []
     for word in words["--output"] or os.environ.get("LN_AUDIT_OUTPUT", "").split():
         with contextlib.suppress(UsageError):
-            files.append(_pair(word, shown))
+            output, path = _pair(word, shown)
+            _refuse(path)
+            files.append((output, path))
     return shown, files

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Literal
 
-from ln_audit.errors import UsageError
-from ln_audit.formats.shown import shown
-from ln_audit.in_process import VerdictError, passed, told, verified
+from ln_audit import arguments
+from ln_audit.in_process import VerdictError, passed, told, verified, without_model
+from ln_audit.sources.local import only_path
 
 if TYPE_CHECKING:
     import os
@@ -30,16 +30,16 @@ def verify_saved(
         model.save_pretrained(folder)
         verify_saved(folder, model)
 
-    With `model`, a torch model in memory, every norm in the folder must hold its values (bit for bit, or rounded to nearest as
-    the dtype it was saved in implies) and its config's epsilon. `options` are those of `ln-audit verify`: `against` (instead of
-    a model), `lock`, `strict`, `require`, `family`, … Returns the reports.
+    With `model`, a torch model in memory, each of its norm modules must be in the folder with its values (bit for bit, or rounded
+    to nearest as the dtype it was saved in implies) and its own epsilon, whatever its config says. `options` are those of
+    `ln-audit verify`: `against` (instead of a model), `lock`, `strict`, `require`, `family`, … Returns the reports.
 
     Raises `VerdictError` where the verdict is not "pass", so also where nobody can tell; with `on_failure="warn"` the logger
     `ln_audit` says so instead. Raises `UsageError` for a call that contradicts itself.
     """
-    if on_failure not in ("raise", "warn"):
-        raise UsageError(f"on_failure: expected raise or warn, found {shown(on_failure)}")
-    reports = verified(folder, live=model, **options)
+    arguments.choice("on_failure", on_failure, ("raise", "warn"))
+    without_model(options)
+    reports = verified(only_path(arguments.word("folder", folder)), live=model, **options)
     if not passed(reports):
         if on_failure == "raise":
             raise VerdictError(reports)

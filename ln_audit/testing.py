@@ -9,11 +9,12 @@ Forward only: gradients are not judged. Needs no checkpoint, no family and no fi
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ln_audit import arguments
+from ln_audit.demand import DTYPES
 from ln_audit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,17 +88,22 @@ def compare_arrays(
     from ln_audit.numerics.reference import NORMS
     from ln_audit.resolving_power.resolve import resolve
 
-    if kind not in NORMS:
-        raise UsageError(f"kind: expected {' or '.join(NORMS)}, found {kind!r}")
+    arguments.choice("kind", kind, tuple(NORMS), "layer_norm subtracts the mean of a row, rms_norm does not")
+    if output_dtype is not None:
+        arguments.choice("output_dtype", output_dtype, DTYPES)
     x, y = array_of(before, "before"), array_of(after, "after")
-    numbers = {"eps": _number(eps, "eps"), "weight_offset": _number(weight_offset, "weight_offset")}
-    if isinstance(axis, bool) or not hasattr(axis, "__index__") or not -x.ndim <= axis < x.ndim:
-        raise UsageError(f"axis: expected an axis of before, shape {list(x.shape)}, found {axis}")
+    numbers = {
+        "eps": arguments.epsilon("eps", eps),
+        "weight_offset": arguments.number("weight_offset", weight_offset),
+    }
+    place = arguments.whole_number("axis", axis)
+    if not -x.ndim <= place < x.ndim:
+        raise UsageError(f"axis: expected an axis of before, shape {list(x.shape)}, found {place}")
     if x.shape != y.shape:
         raise UsageError(f"after: expected the shape of before, {list(x.shape)}, found {list(y.shape)}")
     if x.size == 0:
         raise UsageError(f"before: expected numbers, found none, shape {list(x.shape)}")
-    rows = ArrayRows(_last(x, axis), _last(y, axis))
+    rows = ArrayRows(_last(x, place), _last(y, place))
     vectors = [None if values is None else array_of(values, name) for name, values in (("gain", gain), ("bias", bias))]
     parameters = NormParameters(kind, vectors[0], vectors[1], numbers["eps"], numbers["weight_offset"])
     found = compare(rows, parameters, norm=kind, recording="after", provenance="arrays", output_dtype=output_dtype)
@@ -144,23 +150,23 @@ def _last(values: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
     return np.moveaxis(values, axis, -1)
 
 
-def _number(value: Any, name: str) -> float:
-    """A plain number of what was given: also a NumPy scalar or a tensor of one element."""
-    if not isinstance(value, str):
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            return float(value)
-    raise UsageError(f"{name}: expected a number, found {str(value)[:40]!r}")
+def array_of(values: Any, name: str, *, integers: bool = False) -> np.ndarray[Any, Any]:
+    """A floating array of what was given, or of integers; a torch tensor is recognised by its methods, torch is not imported.
 
-
-def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
-    """A floating array of what was given; a torch tensor is recognised by its methods, torch is not imported."""
+    Raises `UsageError`.
+    """
     import numpy as np
 
     if hasattr(values, "detach") and hasattr(values, "numpy"):
         values = _of_tensor(values, name)
     if isinstance(values, np.ma.MaskedArray):
         raise UsageError(f"{name}: expected a plain array, found a masked one: take out the rows that do not count")
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except arguments.FAULTS as error:  # lists of several lengths, an object that is none
+        raise arguments.wrong(name, "an array of numbers", values) from error
+    if integers and array.dtype.kind in "iu":
+        return array
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if str(array.dtype) not in ("float64", "float32", "float16", "bfloat16"):

@@ -7,13 +7,15 @@ Trainer(model, args, train_dataset=data, callbacks=[NormCallback()]).train()
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ln_audit import arguments
 from ln_audit.errors import UsageError
-from ln_audit.formats.shown import shown
-from ln_audit.in_process import VerdictError, demand, passed, verified
+from ln_audit.in_process import VerdictError, demand, passed, verified, without_model
 from ln_audit.saving import LOG, warn
+from ln_audit.sources.local import only_path
 
 try:
     from transformers import TrainerCallback
@@ -28,7 +30,7 @@ __all__ = ["NormCallback"]
 
 
 class NormCallback(TrainerCallback):  # type: ignore[misc]
-    """Verifies `checkpoint-N` as soon as the Trainer has saved it.
+    """Verifies `checkpoint-N` as soon as the Trainer has saved it, also in each trial of `hyperparameter_search`.
 
     `on_failure`, where the verdict is not "pass" (nobody can tell is no pass either): "stop" ends training after this step,
     "raise" raises `VerdictError`, "warn" goes on; each says to the logger `ln_audit` what was found. With `against_model` the
@@ -42,11 +44,13 @@ class NormCallback(TrainerCallback):  # type: ignore[misc]
     def __init__(
         self, on_failure: Literal["stop", "warn", "raise"] = "stop", *, against_model: bool = True, **options: Any
     ) -> None:
-        if on_failure not in ("stop", "warn", "raise"):
-            raise UsageError(f"on_failure: expected stop, warn or raise, found {shown(on_failure)}")
-        demand("checkpoint-0", **options)  # what is wrong with the call is said now, and not after an hour of training
+        arguments.choice("on_failure", on_failure, ("stop", "warn", "raise"))
+        without_model(options)
+        demand(
+            "./checkpoint-0", **options
+        )  # what is wrong with the call is said now, and not after an hour of training
         self.on_failure = on_failure
-        self.against_model = against_model and options.get("against") is None
+        self.against_model = arguments.switch("against_model", against_model) and options.get("against") is None
         self.options = options
         self.reports: tuple[Report, ...] = ()
 
@@ -56,7 +60,7 @@ class NormCallback(TrainerCallback):  # type: ignore[misc]
         if state.is_world_process_zero:
             if self.against_model and model is None:
                 raise UsageError("model: expected the model that is trained, found none", hint="against_model=False")
-            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            folder = only_path(str(_folder(Path(args.output_dir), state)))
             self.reports = verified(folder, live=model if self.against_model else None, **self.options)
             good = passed(self.reports)
             if not good:
@@ -68,6 +72,36 @@ class NormCallback(TrainerCallback):  # type: ignore[misc]
         LOG.warning("ln-audit: training stops after step %d", state.global_step)
         control.should_training_stop = True
         return control
+
+
+def _folder(output: Path, state: Any) -> Path:
+    """Where the Trainer has just saved: `checkpoint-N`; in a search for hyperparameters that of the trial at hand.
+
+    A trial saves below `run-ID`, or the name that `hp_name` gives it. Nobody tells a callback the ID: it is the newest of those
+    that say to be of these parameters.
+    """
+    name = f"checkpoint-{state.global_step}"
+    if not getattr(state, "is_hyper_param_search", False):
+        return output / name
+    runs = output.glob("run-*") if state.trial_name is None else [output / str(state.trial_name)]
+    folders = [output / name, *(run / name for run in runs)]
+    return max(folders, key=lambda folder: _saved_at(folder, state))
+
+
+def _saved_at(folder: Path, state: Any) -> int:
+    """When a checkpoint of this trial was written there, in nanoseconds; 0 where there is none."""
+    file = folder / "trainer_state.json"
+    try:
+        said = json.loads(file.read_bytes())
+        ours = said["trial_name"] == state.trial_name and _spelt(said["trial_params"]) == _spelt(state.trial_params)
+        return file.stat().st_mtime_ns if ours else 0
+    except (OSError, ValueError, LookupError, TypeError):
+        return 0
+
+
+def _spelt(parameters: Any) -> str:
+    """A trial's parameters as the Trainer writes them."""
+    return json.dumps(parameters, sort_keys=True)
 
 
 def _agreed(good: bool) -> bool:

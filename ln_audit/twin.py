@@ -14,10 +14,12 @@ from ln_audit.formats import find_artifacts
 from ln_audit.result import AgainstReport
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ln_audit.against.side import Side
     from ln_audit.checks.subject import Subject
-    from ln_audit.core import Source
-    from ln_audit.demand import InMemory
+    from ln_audit.core import Norm, Source
+    from ln_audit.demand import InMemory, NormModule
 
 
 class Examined(NamedTuple):
@@ -27,6 +29,7 @@ class Examined(NamedTuple):
     source: Source | None
     subject: Subject | None
     failure: str = ""
+    modules: tuple[NormModule, ...] = ()  # of a model in memory, whoever promises them
 
 
 def examined(target: str, demand: Demand) -> Examined:
@@ -58,7 +61,34 @@ def _in_memory(label: str, live: InMemory, demand: Demand) -> Examined:
         *_, subject = found_in(live.source, live.checkpoint, demand)
     except AuditError as error:
         return Examined(label, live.source, None, error.message)
-    return Examined(label, live.source, subject)
+    norms = tuple(_as_it_computes(norm, live.modules) for norm in subject.norms)
+    return Examined(label, live.source, replace(subject, norms=norms), modules=live.modules)
+
+
+def _as_it_computes(norm: Norm, modules: Sequence[NormModule]) -> Norm:
+    """The norm with the epsilon that its own module has; the config's is what it would be built with."""
+    own = next((each for each in modules if set(each.tensors) & set(norm.tensors)), None)
+    own = own or next((each for each in modules if each.name in (norm.name, norm.promised)), None)
+    if own is None or own.eps is None:
+        return norm
+    return replace(norm, eps=own.eps, eps_source="its own module", eps_origin="given")
+
+
+def _once(subject: Subject, theirs: Subject, modules: Sequence[NormModule]) -> tuple[Subject, tuple[Norm, ...]]:
+    """The model in memory with each norm once, and its norms that no family promises.
+
+    Of parameters that are tied the artifact may hold one alone: the others are there with it.
+    """
+    from ln_audit.against.pairing import nameless
+
+    there = set(subject.checkpoint.tensors)
+    elsewhere = {
+        tensor for module in modules for tensor in module.tensors if tensor not in there and there & set(module.tied)
+    }
+    norms = tuple(norm for norm in theirs.norms if not elsewhere & set(norm.tensors))
+    known = elsewhere | {tensor for norm in norms for tensor in norm.tensors}
+    besides = (tensor for module in modules for tensor in module.tensors if tensor not in known)
+    return replace(theirs, norms=norms), tuple(nameless(theirs.checkpoint.tensors[each]) for each in besides)
 
 
 def held_to(subject: Subject, against: Examined) -> Subject:
@@ -70,14 +100,14 @@ def held_to(subject: Subject, against: Examined) -> Subject:
     from ln_audit.against.compared import compare
     from ln_audit.against.pairing import vectors
 
-    theirs = against.subject
-    if subject.family is None or theirs.family is None:
-        try:
-            theirs = with_values(theirs, tuple(vectors(_side(theirs))))
-            subject = with_values(subject, tuple(vectors(_side(subject))))
-        except AuditError as error:
-            return replace(subject, twin=Twin(against.label, identity, failure=error.message, report=told))
-    found = compare(_side(subject), _side(theirs), subject.demand.expect)
+    theirs, besides = _once(subject, against.subject, against.modules)
+    by_name = subject.family is None or theirs.family is None
+    try:
+        theirs = with_values(theirs, (*(vectors(_side(theirs)) if by_name else ()), *besides))
+        subject = with_values(subject, (*(vectors(_side(subject)) if by_name else ()), *besides))
+    except AuditError as error:
+        return replace(subject, twin=Twin(against.label, identity, failure=error.message, report=told))
+    found = compare(_side(subject), _side(theirs), subject.demand.expect, besides)
     told = None if against.source is None else account.source_report(against.source)
     if found.stored_without is False:  # the file does not say so, but its source does: its gains are whole
         subject = replace(subject, norms=tuple(replace(norm, weight_offset=0.0) for norm in subject.norms))

@@ -190,6 +190,35 @@ def test_a_table_that_only_bears_the_name_of_an_allowed_family_fails(tmp_path):
     assert (code, said(document, "LN304")[0][0]) == (1, "fail")
 
 
+def test_a_recording_alone_says_that_the_targets_were_not_verified(tmp_path):
+    carried = str(FIXTURES / "recordings" / "prenorm-stack.safetensors")
+    code, document, _ = gate(tmp_path, 'targets = ["model", "other"]\n', "--recording", carried)
+    (report,) = document["reports"]
+    assert (code, report["source"]["spec"], report["not_checked"][0]) == (
+        0,
+        carried,
+        "the 2 targets of ln-audit.toml: not verified: only this recording was asked for",
+    )
+    assert not any(
+        "target" in each for each in gate(tmp_path, "", "--recording", carried)[1]["reports"][0]["not_checked"]
+    )
+
+
+def test_a_policy_that_is_not_read_beside_another_is_in_every_report_and_in_the_check(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.ln-audit]\nstrict = true\n")
+    code, document, _ = gate(tmp_path, 'targets = ["sample"]\n', str(NEMOTRON))
+    told = "[tool.ln-audit] of pyproject.toml: not read: ln-audit.toml goes before it"
+    assert (code, document["reports"][0]["not_checked"][0]) == (0, told)
+    checked = run(*SCRIPT, "policy", "check", cwd=tmp_path)
+    assert (checked.returncode, f"  ! {told}" in checked.stdout.splitlines()) == (0, True)
+    code, document, err = gate(tmp_path, "", str(NEMOTRON))
+    assert (code, document["error"]["kind"], err.splitlines()[0][:53]) == (
+        2,
+        "usage",
+        "ln-audit: ln-audit.toml: expected a policy, found no ",
+    )
+
+
 def test_a_recording_alone_is_of_no_family_that_could_be_allowed(tmp_path):
     carried = FIXTURES / "recordings" / "prenorm-stack.safetensors"
     assert carried.is_file()
@@ -259,6 +288,17 @@ def test_a_target_is_held_to_its_lock_its_source_and_its_recordings(tmp_path):
     code, document, err = gate(tmp_path, text)
     assert (code, document["reports"]) == (2, [])
     assert err.startswith("ln-audit: gpt2.lock: expected ")
+
+
+@ENTRANCES
+def test_a_file_of_its_target_is_held_to_all_that_it_says_of_the_folder_and_the_other_way_round(entrance, tmp_path):
+    shutil.copytree(GOOD, tmp_path / "model")
+    asked = f'[target.digests.values]\n"ln_f.gain" = "{NONE}"\n'
+    for named, called in (("model", "model/model.safetensors"), ("model/model.safetensors", "model")):
+        text = f'[[target]]\ntarget = "{named}"\nstrict = true\n{asked}'
+        code, document, _ = gate(tmp_path, text, called, entrance=entrance)
+        assert (code, [status for status, *_ in said(document, "LN305")]) == (1, ["fail"]), named
+    assert gate(tmp_path, f'[[target]]\ntarget = "other"\n{asked}', "model", entrance=entrance)[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -36,3 +36,16 @@ def test_or_said_where_that_is_asked_for(caplog):
 def test_anything_else_is_refused():
     with pytest.raises(UsageError, match="on_failure: expected raise or warn, found 'ignore'"):
         verify_saved(GOOD, on_failure="ignore")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["live", "target", "policy", "nonsense"])
+def test_an_option_that_is_none_is_said(name):
+    with pytest.raises(UsageError, match="option: expected "):
+        verify_saved(GOOD, **{name: 3})  # type: ignore[arg-type]
+
+
+def test_what_was_saved_is_a_path_and_never_a_model_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("org/name", "gpt2", "sample", "https://host/x.safetensors"):
+        (report,) = verify_saved(name, on_failure="warn")
+        assert (report.source.kind, report.source.spec, report.verdict.word) == ("local", f"./{name}", "incomplete")

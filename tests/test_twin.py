@@ -1,11 +1,18 @@
 """The source of --against is opened once, read like any target, and its cost is told."""
 
+from dataclasses import replace
+
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from ln_audit.audit import audit
-from ln_audit.demand import Demand, Policy, Rules
+from ln_audit.core import TensorInfo
+from ln_audit.demand import Demand, InMemory, NormModule, Policy, Rules
+from ln_audit.formats import find_artifacts, read_checkpoint
 from ln_audit.result import Verdict
+from ln_audit.sources import open_source
+from ln_audit.sources.in_memory import InMemorySource
+from ln_audit.sources.settings import Settings
 from ln_audit.twin import examined
 from scripts.source_faults.artifacts import converted
 from scripts.source_faults.models import SPECS, build
@@ -109,3 +116,45 @@ def test_the_source_is_not_held_to_the_policys_rules():
     found = examined(str(GOOD), Demand(policy=policy))
     assert found.subject is not None
     assert found.subject.hashes == {}
+
+
+def in_memory(*modules: NormModule) -> InMemory:
+    """The fixture's tensors and its config as a model in memory has them, and one norm more."""
+    source = open_source(str(GOOD), Settings())
+    checkpoint = read_checkpoint(source, find_artifacts(source)[0])
+    more = {"head.norm.weight": TensorInfo("head.norm.weight", "F32", (8,), 32)}
+    stored = checkpoint.read(["transformer.ln_f.weight"])["transformer.ln_f.weight"]
+    live = replace(
+        checkpoint,
+        tensors={**checkpoint.tensors, **more},
+        files=("the model in memory",),
+        read=lambda names: {name: stored if name in more else checkpoint.read([name])[name] for name in names},
+    )
+    config = InMemorySource("the model in memory", {"config.json": (GOOD / "config.json").read_bytes()})
+    return InMemory(config, live, modules=modules)
+
+
+def held_to_memory(*modules: NormModule) -> list[tuple[str, str, str]]:
+    """What is said of the fixture, held to itself in memory with these modules, beside what passes."""
+    (report,) = audit(str(GOOD), Demand(against="the model in memory", live=in_memory(*modules)))
+    return [(f.status, f.subject, f.message) for f in report.findings if f.rule == "LN301" and f.status != "pass"]
+
+
+def test_a_module_in_memory_has_an_epsilon_of_its_own():
+    name = "transformer.ln_f"
+    assert held_to_memory(NormModule(name, (f"{name}.weight", f"{name}.bias"), 1e-5)) == []
+    assert held_to_memory(NormModule(name, (f"{name}.weight", f"{name}.bias"), None)) == []
+    ((status, subject, told),) = held_to_memory(NormModule(name, (), 1e-6))
+    assert (status, subject) == ("fail", name)
+    assert told.endswith("expected epsilon 1e-06 (the model in memory: its own module), found 1e-05")
+
+
+def test_every_norm_module_in_memory_must_be_in_the_file_unless_it_is_tied_to_one_that_is():
+    own = ("head.norm.weight",)
+    ((status, subject, told),) = held_to_memory(NormModule("head.norm", own, None))
+    assert (status, subject) == ("fail", "1 norms of the model in memory")
+    assert told == (
+        "model.safetensors: expected the 1 norms that the model in memory has besides (head.norm.weight), found none of them"
+    )
+    assert held_to_memory(NormModule("head.norm", own, None, tied=("transformer.ln_f.weight",))) == []
+    assert held_to_memory(NormModule("head.norm", own, None, tied=("nowhere.weight",)))[0][0] == "fail"

@@ -18,9 +18,10 @@ from ln_audit.against.side import held
 from ln_audit.formats.shown import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ln_audit.against.side import Parameter, Part, Side
+    from ln_audit.core import Norm
 
 Expect = Literal["same", "derived"]
 _DEEPEST = 4  # levels of nested configs
@@ -59,11 +60,11 @@ class Compared:
     written: tuple[tuple[str, object, object], ...] = ()
 
 
-def compare(artifact: Side, source: Side, expect: Expect) -> Compared:
-    """Pair the norms of both sides and judge every parameter of every pair."""
+def compare(artifact: Side, source: Side, expect: Expect, besides: Sequence[Norm] = ()) -> Compared:
+    """Pair the norms of both sides, and those that the source has besides, and judge every parameter of every pair."""
     artifact, without = _read_as_it_fits(artifact, source)
     source, _ = _read_as_it_fits(source, artifact)
-    paired = pairing(artifact, source)
+    paired = pairing(artifact, source, besides)
     both = Twins(artifact, source, paired)
     judged = [_judged(pair, part, both, expect) for pair in paired.pairs for part in _parts(pair)]
     written: tuple[tuple[str, object, object], ...] = ()

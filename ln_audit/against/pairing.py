@@ -10,9 +10,10 @@ from ln_audit.families.names import NORM
 from ln_audit.same_norm import keyed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ln_audit.against.side import Side
+    from ln_audit.core import TensorInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,27 @@ class Pairing:
     by_name: bool = False
 
 
-def pairing(artifact: Side, source: Side) -> Pairing:
-    """Pair through the families; where one of them is unknown, tensors of the very same name in the same container."""
+def pairing(artifact: Side, source: Side, besides: Sequence[Norm] = ()) -> Pairing:
+    """Pair through the families; where one of them is unknown, tensors of the very same name in the same container.
+
+    `besides` are norms of the source that no family promises: each is paired with the tensor of its name.
+    """
     if artifact.family is None or source.family is None:
-        return _by_name(artifact, source)
-    ours, theirs = keyed(artifact.norms), keyed(source.norms)
-    return Pairing(
-        tuple(Pair(norm, theirs[key]) for key, norm in ours.items() if key in theirs),
-        tuple(norm for key, norm in ours.items() if key not in theirs),
-        tuple(norm for key, norm in theirs.items() if key not in ours),
+        found = _by_name(artifact, source)
+        named = {pair.source.gain for pair in found.pairs} | {norm.gain for norm in found.only_source}
+        besides = [norm for norm in besides if norm.gain not in named]
+    else:
+        ours, theirs = keyed(artifact.norms), keyed(source.norms)
+        found = Pairing(
+            tuple(Pair(norm, theirs[key]) for key, norm in ours.items() if key in theirs),
+            tuple(norm for key, norm in ours.items() if key not in theirs),
+            tuple(norm for key, norm in theirs.items() if key not in ours),
+        )
+    there = [norm for norm in besides if norm.gain in artifact.checkpoint.tensors]
+    return replace(
+        found,
+        pairs=(*found.pairs, *(Pair(norm, norm) for norm in there)),
+        only_source=(*found.only_source, *(norm for norm in besides if norm not in there)),
     )
 
 
@@ -63,7 +76,13 @@ def vectors(side: Side) -> Iterator[Norm]:
     for name, info in side.checkpoint.tensors.items():
         module = name.rpartition(".")[0].rpartition(".")[2]
         if len(info.shape) == 1 and NORM.search(module):
-            yield replace(_UNKNOWN, name=name, promised=name, gain=name, width=info.shape[0])
+            yield nameless(info)
+
+
+def nameless(info: TensorInfo) -> Norm:
+    """A tensor as a norm of which nothing is known."""
+    width = info.shape[-1] if info.shape else None
+    return replace(_UNKNOWN, name=info.name, promised=info.name, gain=info.name, width=width)
 
 
 _UNKNOWN = Norm(

@@ -111,6 +111,8 @@ def _epsilons(twin: Twin) -> Iterator[Finding]:
     groups: dict[tuple[object, ...], list[Pair]] = {}
     for pair in twin.compared.pairing.pairs if twin.compared is not None and not twin.compared.pairing.by_name else ():
         ours, theirs = pair.artifact, pair.source
+        if ours.kind == theirs.kind == "unknown":
+            continue  # of a module that no family promises, whose epsilon no checkpoint says
         groups.setdefault((ours.eps, ours.eps_source, theirs.eps, theirs.eps_source), []).append(pair)
     for pairs in groups.values():
         ours, theirs = pairs[0].artifact, pairs[0].source

@@ -20,7 +20,7 @@ _ONLY_IN_COMPANY = re.compile(
 _LATER_PART = re.compile(r"-(?!00001\b)\d{5}-of-\d{5}\.")
 _NO_MODEL = re.compile(r"(?:^|[-_.])(?:mmproj|imatrix)\b|^(?:mmproj|imatrix)", re.IGNORECASE)
 # What people call a checkpoint. Where a name says so, files of the same suffix whose names do not are taken for data.
-_SAYS_CHECKPOINT = re.compile(
+SAYS_CHECKPOINT = re.compile(
     r"model|checkpoint|ckpt|weight|state_?dict"
     r"|(?<![a-z])(?:params?|ema|best|last|latest|final|epoch|step|iter)(?![a-z])",
     re.IGNORECASE,
@@ -107,7 +107,7 @@ def each_alone(
 
 def _called_checkpoints(whole: list[str]) -> list[str]:
     """Those whose names say that they are checkpoints, if only some do; else all, as nothing tells them apart."""
-    return [name for name in whole if name.endswith(INDEX_SUFFIX) or _SAYS_CHECKPOINT.search(name)] or whole
+    return [name for name in whole if name.endswith(INDEX_SUFFIX) or SAYS_CHECKPOINT.search(name)] or whole
 
 
 def of_others(top: Sequence[str], weights: Sequence[str], others: tuple[str, ...]) -> list[str]:

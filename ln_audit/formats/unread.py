@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_BY_SUFFIX = {
+BY_SUFFIX = {
     ".msgpack": "a Flax checkpoint",
     ".ot": "a rust-bert checkpoint",
     ".pdparams": "a Paddle checkpoint",
@@ -23,4 +23,4 @@ def unread_format(file: str) -> str | None:
     name = file.rpartition("/")[2]
     if not holds_weights(name):
         return None
-    return next((what for suffix, what in _BY_SUFFIX.items() if name.endswith(suffix)), None)
+    return next((what for suffix, what in BY_SUFFIX.items() if name.endswith(suffix)), None)

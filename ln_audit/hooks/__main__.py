@@ -9,15 +9,17 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ln_audit import cli, output
+from ln_audit import cli, output, policy
 from ln_audit.errors import UsageError
+from ln_audit.hooks import changes
 from ln_audit.hooks.changed import targets
-from ln_audit.hooks.locked import held
+from ln_audit.hooks.locked import by_policy, held
 from ln_audit.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_OWN = ("--target", "--lock", "--policy")  # options of `lock` whose value it needs itself
 _WORST = (0, 3, 1, 2, 4, 130)  # exit codes, from best to worst
 
 
@@ -46,14 +48,25 @@ def _calls(words: Sequence[str]) -> list[list[str]]:
         found = targets(_some(files))
         return [["verify", *options, "--", *found]] if found else []
     if hook == "lock":
-        own = {
-            key: value for key, _, value in (word.partition("=") for word in options) if key in ("--target", "--lock")
-        }
-        others = [word for word in options if word.partition("=")[0] not in own]
-        target = own.get("--target")
-        pairs = held(files if target else _some(files), target, own.get("--lock"))
-        return [["verify", *others, f"--lock={pair.lock}", "--", pair.target] for pair in pairs]
+        return _held(options, files)
     raise UsageError(f"python -m ln_audit.hooks: expected verify or lock, found {hook!r}")
+
+
+def _held(options: list[str], files: list[str]) -> list[list[str]]:
+    """The calls of `lock`. What is gone is asked of git, and what changed too where no file is given."""
+    own = {key: value for key, _, value in (word.partition("=") for word in options) if key in _OWN}
+    others = [word for word in options if word.partition("=")[0] not in ("--target", "--lock")]
+    target = own.get("--target")
+    gone: tuple[str, ...] = ()
+    if target is None and changes.in_repository():
+        files, gone = files or list(changes.changed()), changes.removed()
+    elif target is None:
+        files = _some(files)
+    beside = held(files, target, own.get("--lock"), removed=gone)
+    found = policy.read(".", own.get("--policy"))
+    asked = () if found is None else by_policy(found, files, gone)
+    pairs = [*asked, *(each for each in beside if not any(each.same(other) for other in asked))]
+    return [["verify", *others, f"--lock={lock}", "--", model] for model, lock in dict.fromkeys(pairs)]
 
 
 def _some(files: list[str]) -> list[str]:

@@ -13,10 +13,11 @@ import re
 from typing import TYPE_CHECKING
 
 from ln_audit.errors import AuditError
-from ln_audit.formats import FORMATS, find_artifacts, impostors, torch_pickle
+from ln_audit.formats import FORMATS, find_artifacts, npy_folder, tf_bundle
 from ln_audit.formats.assembly import INDEX_SUFFIX, read_index
 from ln_audit.formats.config import FILE, MAX_CONFIG, OTHERS
 from ln_audit.formats.unread import holds_weights
+from ln_audit.hooks.data import beginning, is_data
 from ln_audit.sources import local
 from ln_audit.sources.settings import Settings
 
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(?=\.)")
 _GGUF_PART = re.compile(r"-\d{5}(-of-\d{5}\.gguf)$")
-_LOADERS = re.compile(rf"{re.escape(torch_pickle.FIRST.removesuffix('.bin'))}[.-]")  # pytorch_model.bin and its shards
-_OUTSIDE = re.compile(r"(?<=\.onnx)[._]data$")  # of an ONNX file whose tensors lie beside it
+_OUTSIDE = re.compile(r"(?<=\.onnx)[._]data$", re.IGNORECASE)  # of an ONNX file whose tensors lie beside it
+_BUNDLED = re.compile(r"\.data-\d{5}-of-\d{5}$")  # of a TensorFlow checkpoint, beside its index
+SUFFIXES = tuple(suffix for each in FORMATS for suffix in each.SUFFIXES)
 _WEIGHTS = tuple(
     suffix for each in FORMATS if each.NAME not in ("npz", "npy", "tensorflow") for suffix in each.SUFFIXES
 )
@@ -38,25 +40,24 @@ def targets(files: Iterable[str]) -> tuple[str, ...]:
 
     Every target is a path and nothing else: a folder called like a model, or like `sample`, stays a folder.
     """
-    return tuple(dict.fromkeys(here(target) for file in files for target in _of(posixpath.normpath(file))))
-
-
-def here(path: str) -> str:
-    """A path that can be nothing else."""
-    return path if path == "." or path.startswith("./") or os.path.isabs(path) else f"./{path}"  # noqa: PTH117
+    return tuple(dict.fromkeys(local.only_path(target) for file in files for target in _of(posixpath.normpath(file))))
 
 
 def _of(file: str) -> Iterator[str]:
     folder, name = posixpath.split(file)
-    if name in (FILE, *OTHERS):
+    if name.lower() in (FILE, *OTHERS):
         if _is_models(folder, file):
             yield folder or "."
-    elif holds_weights(name) and not _is_data(file):
+    elif _BUNDLED.search(name):
+        yield _BUNDLED.sub(tf_bundle.SUFFIXES[0], file)
+    elif holds_weights(name) and not is_data(file):
         yield _covering(folder, name)
 
 
 def _covering(folder: str, name: str) -> str:
     """The folder, if its loader reads the file; else the file, or the one that stands for it."""
+    if name.lower().endswith(npy_folder.SUFFIXES):  # one array of many
+        return folder or "."
     name = _GGUF_PART.sub(r"-00001\1", _OUTSIDE.sub("", name))
     index = f"{_SHARD.sub('', name)}{INDEX_SUFFIX}"
     read = _read_with(folder)
@@ -71,7 +72,7 @@ def _covering(folder: str, name: str) -> str:
 def _read_with(folder: str) -> frozenset[str]:
     """The files that a loader of the folder reads; none where that cannot be told, or where it holds several models."""
     try:
-        source = local.open_source(here(folder or "."), Settings(offline=True))
+        source = local.open_source(local.only_path(folder or "."), Settings(offline=True))
         artifact, *others = find_artifacts(source)
         if others:
             return frozenset()
@@ -87,36 +88,12 @@ def has_weights(folder: str) -> bool:
         names = os.listdir(folder or ".")  # noqa: PTH208
     except OSError:
         return False
-    return any(name.endswith((*_WEIGHTS, INDEX_SUFFIX)) and holds_weights(name) for name in names)
+    return any(name.lower().endswith((*_WEIGHTS, INDEX_SUFFIX)) and holds_weights(name) for name in names)
 
 
 def _is_models(folder: str, file: str) -> bool:
     """Whether a config.json is a model's: weights lie beside it, or its own keys say so. Every other program has one too."""
     if has_weights(folder):
         return True
-    data = _beginning(file, MAX_CONFIG)
+    data = beginning(file, MAX_CONFIG)
     return data is None or any(key in data for key in _A_MODELS)
-
-
-def _is_data(file: str) -> bool:
-    """Whether a `.bin` is none of PyTorch's. A pointer to one that is still to be fetched is no data, nor what is unreadable.
-
-    What bears a loader's own name is a checkpoint, whatever it holds: it may be damaged.
-    """
-    if not file.endswith(".bin") or _LOADERS.match(posixpath.basename(file)):
-        return False
-    prefix = _beginning(file, impostors.SNIFFED)
-    return (
-        prefix is not None
-        and not torch_pickle.recognises(prefix)
-        and impostors.placeholder(prefix, len(prefix)) is None
-    )
-
-
-def _beginning(file: str, at_most: int) -> bytes | None:
-    """The first bytes; None where there is no such file, or it cannot be read."""
-    try:
-        with open(file, "rb") as opened:  # noqa: PTH123 - a name that is no path has none
-            return opened.read(at_most)
-    except (OSError, ValueError):
-        return None

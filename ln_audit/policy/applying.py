@@ -10,7 +10,7 @@ from ln_audit.errors import UsageError
 from ln_audit.printable import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ln_audit.demand import Demand, Policy, Rules
     from ln_audit.lock.schema import Lock
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _FIXED = (
     "values", "output_dtype", "before_rounded", "norm", "family", "config", "revision", "against", "lock",
 )  # fmt: skip
+_PLACES = ("config", "against", "lock")  # of these, which may be spelt otherwise
 ALL = "all"
 _NEEDS = {"LN301": "against", "LN302": "lock"}  # rules that hold an artifact to something, and by which option or key
 
@@ -83,7 +84,11 @@ def held(demand: Demand) -> Demand:
 
 
 def _same(name: str, given: object, asked: object, policy: Policy) -> None:
-    if given is not None and given != asked:
+    if given is None or given == asked:
+        return
+    from ln_audit.policy.paths import same_place
+
+    if name not in _PLACES or not same_place(str(given), str(asked)):
         option = name.replace("_", "-")
         told = f"--{option}: expected {asked}, as {policy.path} says, found {given}"
         raise UsageError(told, hint="a call adds to the policy and changes nothing in it: leave the option out")
@@ -99,20 +104,37 @@ def named(demand: Demand) -> tuple[str, ...]:
 def work(demand: Demand, targets: Iterable[str]) -> tuple[tuple[str, Demand], ...]:
     """Each target with what it is held to: those of the call, or the policy's own where it names none.
 
-    A target of the call that the policy names too is held to all that it says of it. Lockfiles are read here, before
-    anything is opened. Raises `UsageError`.
+    A target of the call that the policy names too, or of whose folder it does, is held to all that it says of it; files that
+    it names of a folder of the call are verified too. Lockfiles are read here, before anything is opened. Raises `UsageError`.
     """
     called, policy = tuple(targets), demand.policy
     if policy is None:
         return tuple((target, _able(target, demand)) for target in called)
     pairs: list[tuple[str, Demand]] = []
-    for target in called or dict.fromkeys(named(demand)):
-        asked = [each.rules for each in policy.targets if _named(each.target, target, exact=not called)]
-        pairs += [(target, _demand(demand, policy, rules)) for rules in asked]
-        if not asked:
-            pairs.append((target, held(demand)))
+    for target, rules in _called(called, policy) if called else _own(policy, named(demand)):
+        pairs.append((target, held(demand) if rules is None else _demand(demand, policy, rules)))
     locks: dict[str, Lock] = {}
     return tuple((target, _with_lock(_able(target, each), locks)) for target, each in pairs)
+
+
+def _own(policy: Policy, names: Iterable[str]) -> Iterator[tuple[str, Rules]]:
+    """The policy's targets of these names; one that it names several times, one time after the other."""
+    for target in dict.fromkeys(names):
+        yield from ((target, each.rules) for each in policy.targets if each.target == target)
+
+
+def _called(called: Sequence[str], policy: Policy) -> Iterator[tuple[str, Rules | None]]:
+    """What the policy asks of each target of a call; None where it does not name it."""
+    from ln_audit.policy import paths
+
+    for target in called:
+        asked = [own for own in policy.targets if paths.same(own.target, target) or paths.within(target, own.target)]
+        yield from ((target, own.rules) for own in asked)
+        if not asked:
+            yield target, None
+        for own in policy.targets:
+            if paths.within(own.target, target) and not any(paths.same(own.target, other) for other in called):
+                yield paths.of_called(own.target, target), own.rules
 
 
 def _able(target: str, demand: Demand) -> Demand:
@@ -127,12 +149,6 @@ def _able(target: str, demand: Demand) -> Demand:
                 told, hint=f"give --{option}, or name it in the policy under [[target]]; or require it no more"
             )
     return demand
-
-
-def _named(one: str, other: str, *, exact: bool) -> bool:
-    from ln_audit.policy.paths import same
-
-    return one == other if exact else same(one, other)
 
 
 def _demand(demand: Demand, policy: Policy, rules: Rules) -> Demand:

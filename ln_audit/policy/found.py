@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 OWN, PROJECT = "ln-audit.toml", "pyproject.toml"
 TOOL = ("tool", "ln-audit")
-_TELLING = (b"ln-audit", b"ln_audit", b"\\u", b"\\U", b"\\x")  # its name, or an escape that may spell it
+_TELLING = (b"ln-audit", b"ln_audit", b"\\u", b"\\x")  # its name in lower case, or an escape that may spell it
 _LARGEST = 10_000_000  # bytes of a policy; one of a company with a thousand families would have a third of that
 
 
 class Document(NamedTuple):
-    """A policy's text. `root` is the table of it that is the policy; file names in it are relative to `folder`."""
+    """A policy's text. `root` is the table of it that is the policy; file names in it are relative to `folder`.
+
+    `instead_of` is the other policy of its folder, which is not read because this one goes before it.
+    """
 
     path: str
     folder: str
@@ -25,6 +28,7 @@ class Document(NamedTuple):
     text: str
     root: tuple[str, ...]
     table: object
+    instead_of: str = ""
 
 
 def read(folder: str, file: str | None = None) -> Policy | None:
@@ -49,16 +53,33 @@ def find(folder: str, file: str | None = None) -> Document | None:
             raise UsageError(f"{file}: expected a table [tool.ln-audit], found none")
         return found
     own = os.path.join(folder, OWN)  # noqa: PTH118 - a folder that is gone has no Path
-    if os.path.lexists(own):
-        return _document(own, OWN, "", ())
     project = os.path.join(folder, PROJECT)  # noqa: PTH118
+    if os.path.lexists(own):
+        return _before(_document(own, OWN, "", ()), project)
     return _document(project, PROJECT, "", TOOL) if os.path.lexists(project) else None
+
+
+def _before(own: Document | None, project: str) -> Document | None:
+    """The policy of ln-audit.toml, which goes before that of pyproject.toml. Raises `UsageError` where it is empty beside one."""
+    try:
+        other = os.path.lexists(project) and _document(project, PROJECT, "", TOOL) is not None
+    except UsageError:
+        other = True  # whatever is wrong with it, somebody meant a policy
+    if own is None or not other:
+        return own
+    if not own.table:
+        told = f"{OWN}: expected a policy, found no key in it, and [tool.ln-audit] in {PROJECT}, which it takes the place of"
+        raise UsageError(told, hint="delete one of them")
+    return own._replace(instead_of=f"[tool.ln-audit] of {PROJECT}")
 
 
 def _document(path: str, name: str, folder: str, root: tuple[str, ...]) -> Document | None:
     """The document at a path, called `name` in messages; None where its root is no part of it."""
     data = _bytes(path, name)
-    if root and not any(word in data for word in _TELLING):  # what most projects cost: one search
+    letters = data.replace(
+        b"\0", b""
+    ).lower()  # also of UTF-16, which is no TOML and must not pass for one without a policy
+    if root and not any(word in letters for word in _TELLING):  # what most projects cost: one search
         return None
     from ln_audit.formats import bounded_toml
 
@@ -66,22 +87,30 @@ def _document(path: str, name: str, folder: str, root: tuple[str, ...]) -> Docum
         text = data.decode()
         table: object = bounded_toml.loads(text)
     except ValueError as error:
-        raise UsageError(f"{name}: expected TOML that can be read for a policy, found: {error}") from error
+        hint = "save it as UTF-8" if isinstance(error, UnicodeDecodeError) or b"\0" in data else ""
+        raise UsageError(f"{name}: expected TOML that can be read for a policy, found: {error}", hint=hint) from error
+    if root and _misspelt(table):
+        raise UsageError(f"{name}: expected the table [tool.ln-audit], found it written otherwise")
     for word in root:
-        if word == TOOL[1] and _misspelt(table):
-            raise UsageError(f"{name}: expected the table [tool.ln-audit], found it written otherwise")
         if not isinstance(table, dict) or word not in table:
             return None
         table = table[word]
     return Document(name, folder, data, text, root, table)
 
 
-def _misspelt(tool: object) -> bool:
-    """Whether somebody meant a policy that no reader would find: [tool.ln_audit], or a table inside of [[tool]]."""
-    rows = tool if isinstance(tool, list) else ()
-    return (isinstance(tool, dict) and "ln_audit" in tool) or any(
-        TOOL[1] in row for row in rows if isinstance(row, dict)
-    )
+def _misspelt(table: object) -> bool:
+    """Whether somebody meant a policy that no reader would find: [tool.ln_audit], [ln-audit], or a table inside of [[tool]]."""
+    top = table if isinstance(table, dict) else {}
+    tool = top.get(TOOL[0])
+    below = tool if isinstance(tool, dict) else {}
+    rows = [row for row in tool if isinstance(row, dict)] if isinstance(tool, list) else []
+    otherwise = [word for word in below if word != TOOL[1]]
+    return any(_is_ours(word) for word in (*top, *otherwise, *(word for row in rows for word in row)))
+
+
+def _is_ours(word: str) -> bool:
+    """Whether a key is our name, in whatever letters."""
+    return word.lower().replace("_", "-") == TOOL[1]
 
 
 def _bytes(path: str, name: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from urllib.parse import quote
 
 from ln_audit.sources import hub_target
 
@@ -34,6 +35,38 @@ def same(one: str, other: str) -> bool:
     if places != (None, None):  # what exists here is no model on the Hub, whatever it is called
         return places[0] == places[1]
     return _repository(one) == _repository(other) is not None
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two words name the same file or folder of this machine, which is there."""
+    return _place(one) == _place(other) is not None
+
+
+def within(file: str, folder: str) -> bool:
+    """Whether `file` names a file of what `folder` names whole: it lies in that folder, or at the top of that repository.
+
+    What lies further down is read only where it is named, and is a model of its own. A link to a file lies where it is, and
+    where it leads.
+    """
+    places = _place(file), _place(folder)
+    if places != (None, None):
+        given = os.path.abspath(os.path.expanduser(file))  # noqa: PTH100, PTH111
+        parents = {os.path.realpath(os.path.dirname(given)), os.path.dirname(places[0] or "")}  # noqa: PTH120
+        return places[0] is not None and places[1] in parents and not os.path.isdir(places[0])  # noqa: PTH112
+    inner, outer = _repository(file), _repository(folder)
+    if inner is None or outer is None or inner[1] is None:
+        return False
+    return inner[0] == outer[0] and outer[1] is None and "/" not in inner[1]
+
+
+def of_called(file: str, called: str) -> str:
+    """A file as the policy names it, of the revision of a repository that a call names whole."""
+    if _place(file) is not None or _repository(file) is None:
+        return file
+    inner, outer = hub_target.parse(file, None), hub_target.parse(called, None)
+    revision = outer.revision or inner.revision
+    at = "" if revision is None else f"@{quote(revision, safe='')}"
+    return f"hf://{inner.repo}{at}/{inner.path}"
 
 
 def _place(word: str) -> str | None:

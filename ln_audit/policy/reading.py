@@ -64,6 +64,7 @@ def _policy(document: Document) -> Policy:
             *(PolicyTarget(paths.target(each, document.folder)) for each in said.get("targets", ())),
             *(_target(row, document.folder) for row in said.get("target", ())),
         ),
+        document.instead_of,
     )
 
 

@@ -106,6 +106,7 @@ def _shared(rules: Rules) -> Iterator[str]:
 
 def _warnings(policy: Policy) -> Iterator[str]:
     """What never applies, or will fail whatever the artifact is."""
+    yield from policy.unread()
     if not policy.targets:
         yield "no targets: `ln-audit verify` without a target is a usage error, never a pass"
     for waiver in policy.waivers:

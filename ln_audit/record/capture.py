@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ln_audit import arguments
+from ln_audit.demand import KINDS
 from ln_audit.record import metadata, onnx_session
 from ln_audit.record.located import Wanted, located
 from ln_audit.record.names import unwrapped
@@ -51,16 +54,40 @@ def capture(
     Raises `UsageError` for a norm or a path that is none; `RecordingError` where nobody says which norm, where none was
     called, or where one's rows are no floats.
     """
+    path, about = arguments.word("path", path), {} if said is None else arguments.told("said", said)
+    wanted = _wanted(all_norms, kind, eps, offset, family)
     if onnx_session.is_session(model):
-        with onnx_session.capture(model, path, norm, kind=kind, eps=eps, said=said or {}) as counted:
+        with onnx_session.capture(model, path, norm, kind=wanted.kind, eps=wanted.eps, said=about) as counted:
             yield counted
         return
     need("torch")
-    asked = norm if isinstance(norm, (list, tuple)) else () if norm is None else (norm,)
-    wanted = Wanted(tuple(asked), all_norms, kind, eps, offset, family)
-    norms = located(unwrapped(model), wanted)
-    with listening(model, path, norms, hidden_states=hidden_states, said=said or {}, made_with="capture") as session:
+    if not hasattr(model, "named_modules"):
+        raise arguments.wrong("model", "a torch.nn.Module or an onnxruntime session", model)
+    states = arguments.switch("hidden_states", hidden_states)
+    norms = located(unwrapped(model), replace(wanted, norms=_named(norm)))
+    with listening(model, path, norms, hidden_states=states, said=about, made_with="capture") as session:
         yield session
+
+
+def _wanted(all_norms: object, kind: object, eps: object, offset: object, family: object) -> Wanted:
+    """What the caller asks for beside the norms themselves. Raises `UsageError`."""
+    return Wanted(
+        (),
+        arguments.switch("all_norms", all_norms),
+        None if kind is None else arguments.choice("kind", kind, KINDS),
+        None if eps is None else arguments.epsilon("eps", eps),
+        None if offset is None else arguments.number("offset", offset),
+        None if family is None else arguments.word("family", family),
+    )
+
+
+def _named(norm: Any) -> tuple[Any, ...]:
+    """The norms that the caller names or gives; none where the family has to say. Raises `UsageError`."""
+    asked = norm if isinstance(norm, (list, tuple)) else () if norm is None else (norm,)
+    for each in asked:
+        if not isinstance(each, str) and not hasattr(each, "register_forward_hook"):
+            raise arguments.wrong("norm", "the name of a norm, a module, or a list of them", each)
+    return tuple(asked)
 
 
 @contextmanager

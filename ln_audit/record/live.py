@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.core import Checkpoint, Stored, TensorInfo
-from ln_audit.demand import InMemory
+from ln_audit.demand import InMemory, NormModule
 from ln_audit.errors import SourceError, UsageError
 from ln_audit.formats.shown import shown
-from ln_audit.record.names import tensors, unwrapped
+from ln_audit.record import stated
+from ln_audit.record.names import modules, spellings, tensors, unwrapped
 from ln_audit.record.needed import need
 from ln_audit.record.tensors import FLOATS, block, held, name_of
 from ln_audit.sources.in_memory import InMemorySource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 NAME = "the model in memory"
 _FLATTENED = ("_flat_param", "_fsdp_wrapped_module")  # in the names of FSDP's first version
@@ -31,7 +33,10 @@ def live(model: Any) -> InMemory:
     if not hasattr(model, "named_parameters"):
         raise UsageError(f"model: expected a torch.nn.Module, found {shown(model)}")
     inner = unwrapped(model)
-    found = tensors(inner)
+    norms = tuple(_norm_modules(inner))
+    found = dict(tensors(inner))
+    for _, own in norms:
+        found |= own  # also where it is tied to what comes first
     written = getattr(getattr(inner, "config", None), "to_json_string", None)
     files = {} if written is None else {"config.json": written().encode()}
     infos = {name: TensorInfo(name, _dtype(tensor), _shape(tensor), _bytes(tensor)) for name, tensor in found.items()}
@@ -40,7 +45,19 @@ def live(model: Any) -> InMemory:
     failure = (
         "" if flat is None else f"{NAME}: {flat}: expected whole tensors, found them spread over processes by FSDP"
     )
-    return InMemory(InMemorySource(NAME, files), checkpoint, failure)
+    return InMemory(InMemorySource(NAME, files), checkpoint, failure, tuple(module for module, _ in norms))
+
+
+def _norm_modules(model: Any) -> Iterator[tuple[NormModule, dict[str, Any]]]:
+    """The modules that are called norms, each with those of its parameters that are saved."""
+    unsaved = tuple(getattr(model, "_keys_to_ignore_on_save", None) or ())
+    spelt = spellings(model)
+    for name, module in modules(model).items():
+        if stated.looks_like_a_norm(module):
+            own = {f"{name}.{each}": tensor for each, tensor in module.named_parameters(recurse=False)}
+            held = {each: own[each] for each in own if not any(re.search(word, each) for word in unsaved)}
+            tied = {other for tensor in held.values() for other in spelt[id(tensor)]} - set(held)
+            yield NormModule(name, tuple(held), stated.epsilon(module), tuple(sorted(tied))), held
 
 
 def _reader(found: Mapping[str, Any]) -> Any:

@@ -36,6 +36,15 @@ def tensors(model: Any) -> Mapping[str, Any]:
     return {rename(name): tensor for name, tensor in held.items()}
 
 
+def spellings(model: Any) -> Mapping[int, tuple[str, ...]]:
+    """Every parameter by its `id`, with all names that a checkpoint may have for it: one that is tied to others has several."""
+    rename = _renaming(model)
+    found: dict[int, tuple[str, ...]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        found[id(parameter)] = (*found.get(id(parameter), ()), rename(name))
+    return found
+
+
 def _renaming(model: Any) -> Callable[[str], str]:
     """From names in memory to names in the checkpoint: what transformers does when it saves, for names alone."""
     try:

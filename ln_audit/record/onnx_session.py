@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.errors import RecordingError, UsageError
+from ln_audit.formats.shown import shown
 from ln_audit.record import metadata
 from ln_audit.record.tensors import of_array
 from ln_audit.recording.writer import RecordingWriter
@@ -79,9 +80,9 @@ def capture(
 def _pair(session: Any, norm: Any) -> tuple[str, str]:
     outputs = [each.name for each in session.get_outputs()]
     names = tuple(norm) if isinstance(norm, (tuple, list)) else ()
-    if len(names) != 2 or not set(names) <= set(outputs):
+    if len(names) != 2 or any(name not in outputs for name in names):
         raise UsageError(
-            f"norm: expected two outputs of the graph, what the norm reads and what it gives, found {norm!r}",
+            f"norm: expected two outputs of the graph, what the norm reads and what it gives, found {shown(norm)}",
             hint=f"the graph gives {', '.join(outputs[:8])}; `ln-audit record model.onnx` asks it for more",
         )
     return names

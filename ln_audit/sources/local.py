@@ -34,6 +34,11 @@ def accepts(spec: str) -> bool:
     return "://" not in spec and (spec.startswith(_PATH_STARTS) or os.path.lexists(spec))
 
 
+def only_path(word: str) -> str:
+    """A path as a target that can be nothing else: a folder called like a model on the Hub, or like `sample`, stays a folder."""
+    return word if word == "." or word.startswith(("./", "../")) or os.path.isabs(word) else f"./{word}"  # noqa: PTH117
+
+
 def open_source(spec: str, settings: Settings) -> LocalSource:
     """The folder or file at a path. Raises `SourceError`; `UsageError` when a revision is asked for."""
     if settings.revision is not None:

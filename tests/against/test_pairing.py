@@ -52,3 +52,18 @@ def test_an_unknown_family_pairs_vectors_of_the_very_same_name():
 def test_an_unknown_family_in_two_containers_pairs_nothing():
     ours = side({"norm.weight": GAIN}, family=None)
     assert pairing(ours, side({"norm.weight": GAIN}, format_="gguf")).pairs == ()
+
+
+def test_what_no_family_promises_is_paired_with_the_tensor_of_its_name():
+    there, lost = norm("v_head.norm"), norm("layers.2.norm")
+    ours, theirs = side({"v_head.norm.weight": GAIN}, norm()), side({}, norm())
+    found = pairing(ours, theirs, [there, lost])
+    assert [pair.source for pair in found.pairs] == [norm(), there]
+    assert (found.only_artifact, found.only_source) == ((), (lost,))
+
+
+def test_and_is_paired_once_where_the_family_is_unknown():
+    ours, theirs = side({"a.norm.weight": GAIN}, family=None), side({"a.norm.weight": GAIN}, family=None)
+    (pair,) = pairing(ours, theirs).pairs
+    found = pairing(ours, theirs, [pair.source, norm("b.norm")])
+    assert (found.pairs, found.only_source) == ((pair,), (norm("b.norm"),))

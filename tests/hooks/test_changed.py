@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from ln_audit import cli
-from ln_audit.hooks.changed import has_weights, here, targets
+from ln_audit.hooks.changed import has_weights, targets
 from tests.formats import torch_files
 from tests.shared import FIXTURES
 
@@ -40,7 +40,6 @@ def test_the_root_of_the_repository_is_a_folder_too(repo, monkeypatch):
 def test_a_folder_called_like_the_sample_is_itself(repo, capsys):
     (repo / "models" / "gpt2-safetensors").rename(repo / "sample")
     assert targets(["sample/model.safetensors"]) == ("./sample",)
-    assert here("sample") == "./sample"
     assert cli.main(["verify", "./sample", "--format", "json"]) == 0
     assert '"kind": "local"' in capsys.readouterr().out
 
@@ -117,4 +116,26 @@ def test_a_file_that_cannot_be_opened_is_a_target_all_the_same(repo):
     assert targets(["gone.bin"]) == ("./gone.bin",)
     (repo / "link.safetensors").symlink_to("nowhere")
     (target,) = targets(["link.safetensors"])
+    assert cli.main(["verify", target, "--quiet"]) == 3
+
+
+def test_letter_case_and_every_suffix_are_seen(repo):
+    folder = repo / "models" / "gpt2-safetensors"
+    shutil.copy(folder / "model.safetensors", folder / "MODEL.SAFETENSORS")
+    base = "models/gpt2-safetensors"
+    (target,) = targets([f"{base}/MODEL.SAFETENSORS"])
+    assert target == f"./{base}/MODEL.SAFETENSORS"  # no loader of the folder reads that
+    assert cli.main(["verify", target, "--quiet", "--config", f"{base}/config.json"]) == 0
+    assert targets([f"{base}/Config.json"]) == (f"./{base}",)
+    assert targets(["x/Model.ONNX.DATA"]) == ("./x/Model.ONNX",)
+    assert targets(["tf/model.ckpt-1.data-00000-of-00001"]) == ("./tf/model.ckpt-1.index",)
+    assert targets(["arrays/h.0.ln_1.weight.npy", "arrays/ln_f.weight.npy"]) == ("./arrays",)
+    (repo / "upper").mkdir()
+    shutil.copy(folder / "model.safetensors", repo / "upper" / "M.SafeTensors")
+    assert has_weights("upper")
+
+
+def test_a_checkpoint_that_is_not_read_cannot_be_told_and_is_no_pass(repo):
+    (repo / "flax_model.msgpack").write_bytes(b"\x81\xa1a\x01")
+    (target,) = targets(["flax_model.msgpack"])
     assert cli.main(["verify", target, "--quiet"]) == 3

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ln_audit.hooks.__main__ import main
+from tests.hooks.test_pre_commit import run as git
 from tests.shared import FIXTURES
 
 
@@ -77,3 +78,68 @@ def test_a_file_called_like_an_option_is_none(capsys):
     told = "ln-audit: --output=x.safetensors: expected an option, found a file of that name\n"
     assert capsys.readouterr().err == told
     assert not Path("x.safetensors").exists()
+
+
+@pytest.fixture
+def tracked(repo, monkeypatch):
+    """The same as a commit; what a test changes is staged by `stage`."""
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF"):
+        monkeypatch.delenv(name, raising=False)
+    git(repo, "git", "init", "--quiet")
+    stage(repo)
+    git(repo, "git", "commit", "--quiet", "--no-verify", "--message", "x")
+    return repo
+
+
+def stage(repo):
+    assert git(repo, "git", "add", "--all").returncode == 0
+
+
+def test_lock_without_files_holds_what_git_says_that_is_staged(tracked, capsys):
+    assert main(["lock"]) == 0
+    assert capsys.readouterr().err == "ln-audit: the changed files belong to no checkpoint that is held to anything\n"
+    shutil.copy(FIXTURES / "good" / "gpt2-negative-gain" / "model.safetensors", tracked / "good" / "model.safetensors")
+    stage(tracked)
+    assert main(["lock", "--quiet"]) == 1
+    assert "LN302 lock-mismatch" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("gone", "code", "told"),
+    [
+        (["ln-audit.lock"], 2, "good/ln-audit.lock: expected the lockfile of good, found it removed"),
+        (["model.safetensors"], 2, "good/ln-audit.lock: expected the model that it locks beside it, found none"),
+        (["config.json"], 3, ""),
+        (["ln-audit.lock", "model.safetensors", "config.json"], 0, "belong to no checkpoint that is held to anything"),
+    ],
+)
+def test_what_is_removed_is_missed(tracked, capsys, gone, code, told):
+    for name in gone:
+        (tracked / "good" / name).unlink()
+    stage(tracked)
+    assert main(["lock", "--quiet"]) == code
+    assert told in capsys.readouterr().err
+
+
+def test_a_lockfile_of_the_policy_must_be_there_whatever_changed(tracked, capsys):
+    (tracked / "good" / "ln-audit.lock").rename(tracked / "of-good.lock")
+    for name in ("ln-audit.toml", "gate.toml"):
+        (tracked / name).write_text('[[target]]\ntarget = "good"\nlock = "of-good.lock"\n')
+    assert main(["lock", "readme.txt"]) == 0
+    assert main(["lock", "good/config.json"]) == 0
+    assert capsys.readouterr().out.startswith("PASS  good")
+    shutil.copy(FIXTURES / "good" / "gpt2-negative-gain" / "model.safetensors", tracked / "good" / "model.safetensors")
+    assert main(["lock", "--quiet", "of-good.lock"]) == 1
+    (tracked / "of-good.lock").unlink()
+    capsys.readouterr()
+    assert main(["lock", "readme.txt"]) == 2
+    assert "of-good.lock: expected a lockfile that can be read" in capsys.readouterr().err
+    (tracked / "ln-audit.toml").unlink()
+    assert main(["lock", "readme.txt"]) == 0
+    assert main(["lock", "--policy=gate.toml", "readme.txt"]) == 2
+
+
+def test_a_lockfile_that_lies_beside_and_is_the_policys_is_held_once(tracked, capsys):
+    (tracked / "ln-audit.toml").write_text('[[target]]\ntarget = "good"\nlock = "good/ln-audit.lock"\n')
+    assert main(["lock", "--quiet", "good/config.json"]) == 0
+    assert capsys.readouterr().out.count("PASS") == 1

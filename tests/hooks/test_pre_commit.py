@@ -1,6 +1,7 @@
 """The hooks run by the real pre-commit on scratch repositories."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ln_audit.formats import FORMATS
+from ln_audit.hooks.data import UNREAD
 from tests.shared import FIXTURES, ROOT
 
 yaml = pytest.importorskip("yaml", reason="pre-commit is not installed")
@@ -95,6 +98,71 @@ def test_weights_that_are_not_the_locked_ones_are_not_committed(repo):
     made = commit(repo)
     assert (made.returncode, passed(made, "ln-audit-verify"), passed(made, "ln-audit-lock")) == (1, "Passed", "Failed")
     assert "LN302 lock-mismatch" in made.stderr + made.stdout
+
+
+def test_every_suffix_of_a_checkpoint_is_looked_at_in_either_case():
+    suffixes = [*(suffix for each in FORMATS for suffix in each.SUFFIXES), *UNREAD]
+    names = [
+        *(f"model{suffix}" for suffix in suffixes),
+        "model.onnx.data",
+        "model.safetensors.index.json",
+        "m.data-00000-of-00001",
+        "config.json",
+    ]
+    for hook in HOOKS.values():
+        pattern = re.compile(hook["files"])
+        missed = [name for name in (*names, *map(str.upper, names)) if not pattern.search(f"a/{name}")]
+        assert missed == []
+        assert [name for name in ("readme.md", "a.h5.txt", "bin/x") if pattern.search(name)] == []
+
+
+def test_a_checkpoint_in_capitals_is_verified(repo):
+    assert commit(repo).returncode == 0
+    shutil.copy(FIXTURES / "bad" / "LN101-not-finite" / "model.safetensors", repo / "MODEL.SAFETENSORS")
+    made = commit(repo)
+    assert (made.returncode, passed(made, "ln-audit-verify")) == (1, "Failed")
+
+
+@pytest.mark.parametrize(
+    ("gone", "told"),
+    [
+        ("ln-audit.lock", "locked/ln-audit.lock: expected the lockfile of locked, found it removed"),
+        ("model.safetensors", "locked/ln-audit.lock: expected the model that it locks beside it, found none"),
+    ],
+)
+def test_a_commit_that_only_removes_a_lockfile_or_what_it_locks_is_none(repo, gone, told):
+    assert commit(repo).returncode == 0
+    (repo / "locked" / gone).unlink()
+    made = commit(repo)
+    assert (made.returncode, passed(made, "ln-audit-lock")) == (1, "Failed")
+    assert told in made.stdout + made.stderr
+    assert run(repo, "git", "commit", "--quiet", "--no-verify", "--message", "past the hook").returncode == 0
+    made = run(repo, "pre-commit", "run", "--from-ref", "HEAD~1", "--to-ref", "HEAD")  # as CI asks
+    assert (made.returncode, told in made.stdout) == (1, True)
+
+
+def test_a_lockfile_of_the_policy_that_is_gone_is_missed_in_every_commit(repo):
+    (repo / "locked" / "ln-audit.lock").rename(repo / "a.lock")
+    (repo / "ln-audit.toml").write_text('[[target]]\ntarget = "locked"\nlock = "a.lock"\n')
+    assert commit(repo).returncode == 0
+    (repo / "a.lock").unlink()
+    assert run(repo, "git", "commit", "--all", "--no-verify", "--message", "past the hook").returncode == 0
+    (repo / "readme.txt").write_text("words")
+    made = commit(repo)
+    assert (made.returncode, passed(made, "ln-audit-lock")) == (1, "Failed")
+    assert "a.lock: expected a lockfile that can be read" in made.stdout + made.stderr
+    made = run(repo, "pre-commit", "run", "ln-audit-lock", "--all-files")
+    assert made.returncode == 1
+
+
+def test_a_model_and_its_lockfile_may_go_and_move_together(repo):
+    assert commit(repo).returncode == 0
+    (repo / "locked").rename(repo / "moved")
+    made = commit(repo)
+    assert (made.returncode, passed(made, "ln-audit-lock")) == (0, "Passed")
+    shutil.rmtree(repo / "moved")
+    made = commit(repo)
+    assert (made.returncode, passed(made, "ln-audit-lock")) == (0, "Passed")
 
 
 @pytest.mark.peers

@@ -234,6 +234,27 @@ def test_a_path_that_cannot_be_written_is_said_before_the_model_runs(tmp_path):
         raise AssertionError
 
 
+@pytest.mark.parametrize("value", [b"x", 3, -1.5, float("nan"), {}, {1: 2}, ["x", 3], object(), (), "no", range(2)])
+@pytest.mark.parametrize(
+    "argument",
+    ["model", "path", "norm", "all_norms", "hidden_states", "kind", "eps", "offset", "family", "said"],
+)
+def test_an_odd_argument_is_said_and_leaves_no_file(tmp_path, monkeypatch, argument, value):
+    monkeypatch.chdir(tmp_path)
+    given = {"model": tiny("gpt2"), "path": "run.safetensors"} | {argument: value}
+    fits = {("eps", 3), ("offset", 3), ("offset", -1.5), ("path", "no"), ("norm", ())}
+    if (argument, value if isinstance(value, (str, int, float, tuple)) else None) in fits or (argument, value) == (
+        "said",
+        {},
+    ):
+        with ln_audit.capture(**given), torch.no_grad():
+            given["model"](IDS)
+        return
+    with pytest.raises(UsageError, match="expected "), ln_audit.capture(**given):
+        pytest.fail("it was taken")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_it_was_loaded_from_is_named_without_this_machines_folders(tmp_path):
     model = tiny("gpt2")
     for given, told in (("org/name", "org/name"), (str(tmp_path / "mine"), "mine"), ("", "GPT2LMHeadModel")):

@@ -42,11 +42,43 @@ def test_one_element_of_one_gain_is_seen(name, tmp_path):
     assert finding(raised.value.reports[0]) == [f"fail {name.removesuffix('.weight')}"]
 
 
-def test_an_epsilon_of_another_config_is_seen(tmp_path):
+def test_an_epsilon_is_that_of_the_module_and_not_of_the_config(tmp_path):
     folder, model = saved("llama", tmp_path), tiny("llama")
-    model.config.rms_norm_eps = 1e-5
+    model.config.rms_norm_eps = 1e-5  # with which nothing computes
+    assert verify_saved(folder, model)[0].verdict == 0
+    model.model.norm.variance_epsilon = 1e-5
     (report,) = verified(folder, live=model)
-    assert (report.verdict.word, finding(report)) == ("fail", ["fail epsilon of 5 norms"])
+    assert (report.verdict.word, finding(report)) == ("fail", ["fail model.norm"])
+    told = "expected epsilon 1e-05 (the model in memory: its own module), found 1e-06"
+    assert told in next(each.message for each in report.findings if each.status == "fail")
+    model.save_pretrained(tmp_path / "again")  # its config says 1e-5, which two layers do not have
+    assert finding(verified(tmp_path / "again", live=model)[0]) == ["fail epsilon of 4 norms"]
+
+
+def test_a_layer_that_weights_and_config_lack_is_missed(tmp_path):
+    model = tiny("llama")
+    dropped = tiny("llama")
+    dropped.model.layers, dropped.config.num_hidden_layers = dropped.model.layers[:1], 1
+    dropped.save_pretrained(tmp_path)
+    model.config = dropped.config
+    (report,) = verified(tmp_path, live=model)
+    assert (report.verdict.word, finding(report)) == ("fail", ["fail 2 norms of the model in memory"])
+    told = next(each.message for each in report.findings if each.status == "fail")
+    assert "model.layers.1.input_layernorm.weight, model.layers.1.post_attention_layernorm.weight" in told
+
+
+def test_a_norm_that_no_family_promises_must_be_there_and_be_the_same(tmp_path):
+    model = tiny("llama")
+    model.model.layers[0].extra = torch.nn.LayerNorm(32, eps=0.25)
+    model.save_pretrained(tmp_path / "with")
+    model.model.layers[0].no_parameters = torch.nn.LayerNorm(32, elementwise_affine=False)
+    (report,) = verified(tmp_path / "with", live=model)
+    assert finding(report) == []
+    (lost,) = verified(saved("llama", tmp_path / "without"), live=model)
+    assert (lost.verdict.word, finding(lost)) == ("fail", ["fail 2 norms of the model in memory"])
+    with torch.no_grad():
+        model.model.layers[0].extra.bias[3] = 1
+    assert finding(verified(tmp_path / "with", live=model)[0]) == ["fail model.layers.0.extra.bias"]
 
 
 def test_a_model_that_is_wrapped_or_compiled_is_the_model(tmp_path):
@@ -118,3 +150,14 @@ def test_every_norm_of_models_of_other_shapes_is_found_in_both(model_type, tmp_p
         assert finding(verified(tmp_path, live=model)[0]) == [f"fail {norm.norm.name}"]
         with torch.no_grad():
             gain[0] -= 0.25
+
+
+@pytest.mark.parametrize("model_type", ["diffusion_gemma", "zamba", "gemma3n_audio", "albert", "clap", "resnet"])
+def test_tied_norms_and_those_beside_the_stack_are_no_surplus(model_type, tmp_path):
+    from scripts.derive import tiny as built
+
+    model: Any = built.build(model_type)
+    built.disturb(model)
+    model.save_pretrained(tmp_path)
+    (report,) = verified(tmp_path, live=model)
+    assert (report.verdict.word, finding(report)) == ("pass", [])

@@ -41,7 +41,7 @@ def test_every_run_is_recorded_and_the_caller_gets_what_was_asked_for(tmp_path):
     assert audit_recording(str(path), Demand()).error is not None  # the gain is in the model
 
 
-@pytest.mark.parametrize("given", [None, "y", ("x", "z"), ("x", "y", "x")])
+@pytest.mark.parametrize("given", [None, "y", ("x", "z"), ("x", "y", "x"), (["x"], "y"), (1, 2), {"x", "y"}])
 def test_names_that_are_no_outputs(tmp_path, given):
     with (
         pytest.raises(UsageError, match="norm: expected two outputs of the graph") as caught,

@@ -25,9 +25,9 @@ class Tampering(transformers.Trainer):  # type: ignore[misc]
 
     tamper: Any = None
 
-    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
-        super()._save_checkpoint(*args, **kwargs)
-        folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        folder = Path(self._get_output_dir(trial)) / f"checkpoint-{self.state.global_step}"
         if self.tamper is not None and self.state.global_step == 1:
             self.tamper(folder)
 
@@ -121,8 +121,71 @@ def test_checkpoints_saved_in_half_precision_are_the_rounded_model(tmp_path):
 def test_a_call_that_makes_no_sense_is_said_before_training():
     with pytest.raises(UsageError, match="on_failure: expected stop, warn or raise, found 'ignore'"):
         NormCallback("ignore")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="against_model: expected a switch, found 'no'"):
+        NormCallback(against_model="no")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="option: expected the model in its own place, found live among the options"):
+        NormCallback(live=tiny("llama"))
     with pytest.raises(UsageError, match="found thorough"):
         NormCallback(thorough=True)
+
+
+def searched(tmp_path: Path, callback: Any, tamper: Any = None, hp_name: Any = None, trials: int = 3) -> Any:
+    """A search for hyperparameters whose trials all try the same value."""
+    pytest.importorskip("optuna", reason="optuna is not installed")
+    run = trained(tmp_path, callback, tamper)
+    run.model_init, run.eval_dataset = lambda: tiny("llama").train(), run.train_dataset
+    run.hyperparameter_search(
+        lambda trial: {"learning_rate": trial.suggest_categorical("learning_rate", [0.01])},
+        compute_objective=lambda _: 0.0, n_trials=trials, backend="optuna", hp_name=hp_name,
+    )  # fmt: skip
+    return run
+
+
+@pytest.mark.parametrize("hp_name", [None, lambda trial: f"try/{trial.number}"], ids=["numbered", "named"])
+def test_in_a_search_for_hyperparameters_the_checkpoint_of_the_trial_at_hand_is_verified(tmp_path, hp_name):
+    seen = []
+
+    class Listening(NormCallback):
+        def on_save(self, *args: Any, **kwargs: Any) -> Any:
+            control = super().on_save(*args, **kwargs)
+            (report,) = self.reports
+            seen.append((report.source.spec.removeprefix(f"{tmp_path}/"), report.verdict.word))
+            return control
+
+    searched(tmp_path, Listening(), hp_name=hp_name)
+    run = "run-" if hp_name is None else "try/"
+    assert seen == [(f"{run}{trial}/checkpoint-{step}", "pass") for trial in range(3) for step in (1, 2, 3)]
+
+
+def test_and_one_that_is_broken_ends_its_trial(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING, logger="ln_audit"):
+        searched(tmp_path, NormCallback(), shifted, trials=2)
+    told = [record.getMessage() for record in caplog.records if record.name == "ln_audit"]
+    assert [line.partition(": LN")[0] for line in told] == [
+        line
+        for trial in (0, 1)
+        for line in (f"ln-audit: FAIL {tmp_path}/run-{trial}/checkpoint-1", "ln-audit: training stops after step 1")
+    ]
+
+
+def test_a_trial_whose_folder_nobody_finds_cannot_be_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for run, said in (("run-1", "{"), ("run-2", '{"trial_name": null, "trial_params": {"a": 2}}'), ("run-3", "[]")):
+        (Path("org") / run / "checkpoint-1").mkdir(parents=True)
+        (Path("org") / run / "checkpoint-1" / "trainer_state.json").write_text(said)
+    state = type("State", (), {
+        "is_world_process_zero": True, "global_step": 1, "is_hyper_param_search": True, "trial_name": None,
+        "trial_params": {"a": 1},
+    })()  # fmt: skip
+    callback = NormCallback("warn", against_model=False)
+    callback.on_save(type("Args", (), {"output_dir": "org"})(), state, None)
+    (report,) = callback.reports
+    # It is a path, and never a model of that name on the Hub.
+    assert (report.source.spec, report.source.kind, report.verdict.word) == (
+        "./org/checkpoint-1",
+        "local",
+        "incomplete",
+    )
 
 
 class _State:

@@ -27,7 +27,7 @@ def test_rules_are_required_by_id_name_or_all():
 
 
 def test_an_unknown_rule_is_a_usage_error():
-    with pytest.raises(UsageError, match="rule 'LN998': expected a rule's id or name, found none"):
+    with pytest.raises(UsageError, match="rule 'LN998': expected a rule's id or name, found none of that name"):
         policy.required(["LN998"])
 
 
@@ -105,6 +105,21 @@ def test_a_call_that_says_otherwise_is_refused(rules, call, message):
     assert caught.value.hint == "a call adds to the policy and changes nothing in it: leave the option out"
 
 
+def test_a_call_may_spell_the_policys_file_otherwise(tmp_path, monkeypatch):
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks" / "a.lock").touch()
+    (tmp_path / "b.lock").touch()
+    monkeypatch.chdir(tmp_path)
+    for name in ("lock", "config", "against"):
+        found = policy.held(under(Rules(**{name: "locks/a.lock"}), **{name: "./locks/../locks/a.lock"}))  # type: ignore[arg-type]
+        assert getattr(found, name) == "locks/a.lock"
+        for given in ("./b.lock", "./none.lock"):
+            with pytest.raises(UsageError, match=f"--{name}: expected locks/a.lock, as p.toml says, found {given}"):
+                policy.held(under(Rules(**{name: "locks/a.lock"}), **{name: given}))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--against: expected org/name@a, as p.toml says, found org/name@b"):
+        policy.held(under(Rules(against="org/name@a"), against="org/name@b"))
+
+
 def test_targets_of_the_policy_are_taken_where_a_call_names_none():
     demand = under(Rules(), PolicyTarget("a"), PolicyTarget("b"))
     assert policy.named(demand) == ("a", "b")
@@ -159,6 +174,34 @@ def test_a_target_of_the_call_is_held_to_what_the_policy_says_of_it(tmp_path, mo
     ]
     with pytest.raises(UsageError, match="--norm: expected x, as p.toml says, found z"):
         policy.work(replace(demand, norm="z"), ("model",))
+
+
+def test_a_file_of_a_folder_is_held_to_what_the_policy_says_of_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "m.safetensors").touch()
+    monkeypatch.chdir(tmp_path)
+    demand = under(Rules(), PolicyTarget("model", Rules(norm="x")), PolicyTarget("org/name", Rules(norm="y")))
+    found = policy.work(demand, ("model/m.safetensors", "hf://org/name@v1/a.gguf", "hf://org/name/sub/b.gguf"))
+    assert [(target, each.norm) for target, each in found] == [
+        ("model/m.safetensors", "x"),
+        ("hf://org/name@v1/a.gguf", "y"),
+        ("hf://org/name/sub/b.gguf", None),
+    ]
+
+
+def test_a_file_that_the_policy_names_is_verified_where_a_call_names_its_folder(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "m.gguf").touch()
+    monkeypatch.chdir(tmp_path)
+    demand = under(
+        Rules(), PolicyTarget("model/m.gguf", Rules(norm="x")), PolicyTarget("hf://org/name/a", Rules(norm="y"))
+    )
+    for called, expected in {
+        ("model",): [("model", None), ("model/m.gguf", "x")],
+        ("model", "./model/m.gguf"): [("model", None), ("./model/m.gguf", "x")],
+        ("org/name@v1",): [("org/name@v1", None), ("hf://org/name@v1/a", "y")],
+    }.items():
+        assert [(target, each.norm) for target, each in policy.work(demand, called)] == expected
 
 
 def test_its_locks_and_families_are_looked_at_before_anything_is_opened(tmp_path):

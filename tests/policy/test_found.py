@@ -26,6 +26,9 @@ from tests.test_cli import run
         "tool.ln-audit = []\n",
         "[[tool]]\n[tool.ln-audit]\nstrict = true\n",
         "[tool.ln_audit]\nstrict = true\n",
+        "[tool.LN-Audit]\nstrict = true\n",
+        "[ln-audit]\nstrict = true\n",
+        "[tool.ruff]\n[ln_audit]\nstrict = true\n",
     ],
 )
 def test_a_policy_that_would_be_ignored_is_refused_however_it_is_spelt(tmp_path, content):
@@ -52,12 +55,52 @@ def test_a_policy_file_is_refused_as_a_dangling_link_or_a_folder(tmp_path):
         "# [tool.ln-audit]\n",
         "tool = 3 # ln-audit",
         "[[tool]]\nx = 3 # ln-audit",
+        "[dependency-groups]\nln-audit = ['ln-audit']\n[tool.uv.sources]\nln-audit = {}\n",
     ],
 )
 def test_another_projects_pyproject_is_no_policy(tmp_path, content):
     (tmp_path / "pyproject.toml").write_text(content)
     assert read(str(tmp_path)) is None
     assert read(str(tmp_path / "nowhere")) is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["pyproject.toml", "ln-audit.toml"])
+def test_a_policy_in_another_encoding_is_refused(tmp_path, name, encoding):
+    table = "[tool.ln-audit]\n" if name == "pyproject.toml" else ""
+    (tmp_path / name).write_bytes(f"{table}strict = true\n".encode(encoding))
+    with pytest.raises(UsageError, match=f"{name}: expected TOML that can be read for a policy, found: ") as caught:
+        read(str(tmp_path))
+    assert caught.value.hint == ("" if encoding == "utf-8-sig" else "save it as UTF-8")
+
+
+def test_a_pyproject_in_another_encoding_that_does_not_name_it_is_nobodys_policy(tmp_path):
+    (tmp_path / "pyproject.toml").write_bytes("[tool.ruff]\n".encode("utf-16"))
+    assert read(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("empty", ["", "# nothing\n\n"])
+@pytest.mark.parametrize("other", ["[tool.ln-audit]\nstrict = true\n", "[tool.ln-audit\n", "[tool.ln_audit]\n"])
+def test_an_empty_file_takes_the_place_of_no_other_policy(tmp_path, empty, other):
+    (tmp_path / "ln-audit.toml").write_text(empty)
+    assert read(str(tmp_path)) is not None
+    (tmp_path / "pyproject.toml").write_text("[tool.ruff]\n# ln-audit\n")
+    assert read(str(tmp_path)) is not None
+    (tmp_path / "pyproject.toml").write_text(other)
+    with pytest.raises(UsageError, match="ln-audit.toml: expected a policy, found no key in it, and ") as caught:
+        read(str(tmp_path))
+    assert caught.value.hint == "delete one of them"
+
+
+def test_a_policy_that_another_goes_before_is_named(tmp_path):
+    (tmp_path / "ln-audit.toml").write_text("strict = true\n")
+    alone = read(str(tmp_path))
+    (tmp_path / "pyproject.toml").write_text("[tool.ln-audit]\nstrict = true\n")
+    both = read(str(tmp_path))
+    assert alone is not None
+    assert both is not None
+    told = "[tool.ln-audit] of pyproject.toml: not read: ln-audit.toml goes before it"
+    assert (alone.unread(), both.unread()) == ((), (told,))
 
 
 def test_its_own_file_is_taken_before_pyproject_and_the_named_one_before_both(tmp_path):

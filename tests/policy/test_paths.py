@@ -75,3 +75,52 @@ def test_files_are_beside_it_or_absolute(here):
 )
 def test_which_targets_are_the_same(one, other, same, here):
     assert paths.same(one, other) == paths.same(other, one) == same
+
+
+@pytest.mark.parametrize(
+    ("file", "folder", "expected"),
+    [
+        ("ci/model/m.safetensors", "ci/model", True),
+        ("ci/model/m.safetensors", "./ci/../ci/model/", True),
+        ("ci/model/link.safetensors", "ci/model", True),  # it lies there
+        ("ci/model/m.safetensors", "linked", True),  # the same folder
+        ("aside.safetensors", "ci/model", True),  # it leads there
+        ("plain.safetensors", ".", True),
+        ("ci/model/link.safetensors", "gpt2", True),  # it leads there too
+        ("ci/model/m.safetensors", "ci", False),  # further down: a model of its own
+        ("ci/model", "ci", False),
+        ("ci/model", "ci/model/m.safetensors", False),
+        ("ci/model/none", "ci/model", False),
+        ("ci/model/m.safetensors", "plain.safetensors", False),
+        ("hf://org/name/a.gguf", "org/name", True),
+        ("hf://org/name@v2/a.gguf", "Org/NAME@main", True),
+        ("hf://gpt2-xl/model.safetensors", "openai-community/gpt2-xl", True),
+        ("hf://org/name/onnx/model.onnx", "org/name", False),
+        ("hf://org/name/a.gguf", "hf://org/name/b.gguf", False),
+        ("org/name", "org/name", False),
+        ("hf://org/name/a.gguf", "org/shadow", False),  # a folder here
+        ("https://host/f", "https://host", False),
+        ("sample", ".", False),
+    ],
+)
+def test_which_file_is_of_what_a_target_names_whole(file, folder, expected, here):
+    (here / "ci" / "model" / "m.safetensors").touch()
+    (here / "gpt2" / "other.safetensors").touch()
+    (here / "ci" / "model" / "link.safetensors").symlink_to(here / "gpt2" / "other.safetensors")
+    (here / "aside.safetensors").symlink_to(here / "ci" / "model" / "m.safetensors")
+    (here / "linked").symlink_to(here / "ci" / "model")
+    assert paths.within(file, folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "called", "expected"),
+    [
+        ("plain.safetensors", ".", "plain.safetensors"),
+        ("hf://org/name/a.gguf", "org/name", "hf://org/name/a.gguf"),
+        ("hf://org/name/a.gguf", "org/name@refs%2Fpr%2F2", "hf://org/name@refs%2Fpr%2F2/a.gguf"),
+        ("hf://org/name@v1/a.gguf", "org/name", "hf://org/name@v1/a.gguf"),
+        ("hf://gpt2-xl/a.gguf", "gpt2-xl@v1", "hf://openai-community/gpt2-xl@v1/a.gguf"),
+    ],
+)
+def test_a_file_of_a_called_repository_is_that_of_the_called_revision(file, called, expected, here):
+    assert paths.of_called(file, called) == expected

@@ -11,6 +11,15 @@ from ln_audit.policy.reading import spelt
 
 DIGEST, COMMIT = "0123456789abcdef" * 4, "0123456789" * 4
 
+ACME = """[family.acme]
+model_types = ["acme"]
+[family.acme.sizes.d]
+[[family.acme.norm]]
+name = "norm"
+role = "final"
+kind = "rms_norm"
+shape = ["d"]
+"""
 WHOLE = f"""\
 targets = ["sample", "model"]
 families = ["gpt2", "acme"]
@@ -55,15 +64,7 @@ norm = "ln_f"
 reason = " pruned\\n"
 until = 2027-01-31
 
-[family.acme]
-model_types = ["acme"]
-[family.acme.sizes.d]
-[[family.acme.norm]]
-name = "norm"
-role = "final"
-kind = "rms_norm"
-shape = ["d"]
-"""
+{ACME}"""
 
 
 def test_a_whole_policy_is_read(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from ln_audit.errors import UsageError
 from ln_audit.policy.telling import told
-from tests.policy.test_reading import COMMIT, DIGEST
+from tests.policy.test_reading import ACME, COMMIT, DIGEST
 from tests.shared import FIXTURES
 
 POLICY = f"""\
@@ -51,15 +51,7 @@ norm = "h.{{layer}}.ln_1"
 reason = "old"
 until = 2020-01-31
 
-[family.acme]
-model_types = ["acme"]
-[family.acme.sizes.d]
-[[family.acme.norm]]
-name = "norm"
-role = "final"
-kind = "rms_norm"
-shape = ["d"]
-"""
+{ACME}"""
 
 
 def test_everything_that_it_asks_for_is_said(tmp_path):
