@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # measured has it. `possible`: healthy models have it too, so it is worth a look and no more.
 Confidence = Literal["certain", "likely", "possible"]
 
+LEADS = "explains"  # in the evidence of a failure: it explains others, and is said first; the value says which
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -9,6 +9,7 @@ from ln_audit.printable import short
 from ln_audit.reports.grouping import grouped
 from ln_audit.reports.wording import count, facts, size
 from ln_audit.resolving_power import summary as resolving_power
+from ln_audit.result import LEADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,6 +78,29 @@ def first(report: Report) -> str:
     return "" if report.verdict.word == "pass" else NOTHING
 
 
+def leading(report: Report) -> list[Finding]:
+    """The failures that explain others: they are said first of all."""
+    return [finding for finding in report.findings if finding.status == "fail" and finding.evidence.get(LEADS)]
+
+
+def undecided(report: Report) -> list[Finding]:
+    """Of an incomplete report, what its verdict depends on and nobody can tell: it is said right below the verdict."""
+    gaps = report.verdict.word == "incomplete"
+    return [finding for finding in report.findings if gaps and finding.status == "skip" and finding.required]
+
+
+def of_status(report: Report, status: str) -> list[Finding]:
+    """The findings of one status that are not said first."""
+    first = {id(finding) for finding in (*leading(report), *undecided(report))}
+    return [finding for finding in report.findings if finding.status == status and id(finding) not in first]
+
+
+def nothing(report: Report) -> str:
+    """That nothing was checked, where nothing else says why a report is incomplete; else empty."""
+    silent = report.verdict.word == "incomplete" and report.error is None and not undecided(report)
+    return NOTHING if silent else ""
+
+
 def label(finding: Finding) -> str:
     """LN001 missing-norm."""
     return f"{finding.rule} {finding.name}"
@@ -113,7 +137,8 @@ def largest(report: Report) -> str:
 
 def source_title(source: SourceReport) -> str:
     """The target as it was given, where that is, and at which commit."""
-    identity = "" if source.identity == source.spec else f" = {short(source.identity, _NAME)}"
+    known = source.kind == "local" or source.identity == source.spec  # a path says where it is
+    identity = "" if known else f" ({short(source.identity, _NAME)})"
     revision = "" if source.revision is None else f" at {short(source.revision[:12])}"
     return f"{short(source.spec, _NAME)}{identity}{revision}"
 
@@ -127,7 +152,8 @@ def told_facts(report: Report) -> Iterator[tuple[str, str]]:
         offset = "" if norm.weight_offset == 0 else f", gain = stored + {norm.weight_offset:g}"
         yield "final norm", f"{norm.name}: {facts(norm)}{offset}"
         parts = [f"{tensor.role} {prod(tensor.shape):,}" for tensor in entry.tensors]
-        yield "", f"{' + '.join(parts) or 'nothing'} = {entry.parameters:,} parameters, counted from checkpoint tensors"
+        whole = f" = {entry.parameters:,}" if len(parts) > 1 else ""
+        yield "", f"{' + '.join(parts) or '0'}{whole} parameters, counted from checkpoint tensors"
     counted = report.parameters
     if counted.all_norms is not None:
         whole = "" if counted.checkpoint is None else f" of {counted.checkpoint:,} parameters"
