@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 # measured has it. `possible`: healthy models have it too, so it is worth a look and no more.
 Confidence = Literal["certain", "likely", "possible"]
 
-LEADS = "explains"  # in the evidence of a failure: it explains others, and is said first; the value says which
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -66,6 +64,11 @@ class Rule:
     ) -> Finding:
         """Names from a checkpoint stand in all of these: each is one line, whatever the name holds."""
         return Finding(self.id, self.name, status, one_line(subject), one_line(message), one_line(reason), evidence)
+
+
+def leads(finding: Finding) -> bool:
+    """Whether it is a failure that explains others, as `explains` of its evidence says, and is to be said first."""
+    return finding.status == "fail" and bool(finding.evidence.get("explains"))
 
 
 class Verdict(IntEnum):

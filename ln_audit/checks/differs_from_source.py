@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 RULE = Rule("LN301", "differs-from-source")
 _MOST_NAMED = 5
 _ALL = "all that differs from the source"
-_TWO_FAMILIES = "two families have other norms, which explains all that differs: name the model it was made from with --against"
+_TWO_FAMILIES = (
+    "two families have other norms, which explains all that differs: name the model it was made from with --against"
+)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -115,7 +117,9 @@ def _judge(parts: Sequence[Judged], subject: Subject, twin: Twin, others: str) -
             if status == "skip":
                 return RULE.skipped(norm.name, f"{explanation.text}; {explanation.remedy}", required=True)
             judge = RULE.failed if status == "fail" else RULE.warned
-            return judge(norm.name, told, f"{explanation.remedy}; {others}", explanation=explanation.name, apart=each.apart)
+            return judge(
+                norm.name, told, f"{explanation.remedy}; {others}", explanation=explanation.name, apart=each.apart
+            )
     unread = next((each for each in parts if each.unread), None)
     if unread is not None:
         return RULE.skipped(norm.name, f"nothing was compared: {unread.unread}", required=not unread.lost)
@@ -133,7 +137,9 @@ def _written(file: str, twin: Twin) -> Iterator[Finding]:
                 both = isinstance(ours, str) and isinstance(theirs, str)
                 yield RULE.failed(f"{file}: {key}", told, _TWO_FAMILIES, explains=_ALL if both else None)
             else:
-                yield RULE.failed(f"{file}: {key}", told, f"the epsilon was not handed on: set {key} to {shown(theirs)} in the config")
+                yield RULE.failed(
+                    f"{file}: {key}", told, f"the epsilon was not handed on: set {key} to {shown(theirs)} in the config"
+                )
 
 
 def _epsilons(twin: Twin) -> Iterator[Finding]:
@@ -150,7 +156,9 @@ def _epsilons(twin: Twin) -> Iterator[Finding]:
             yield RULE.skipped(label, f"epsilon is not known on both sides: {lacking.eps_source}", required=True)
         elif float32(ours.eps) != float32(theirs.eps):
             told = f"{ours.eps_source}: expected epsilon {number(theirs.eps)} ({twin.label}: {theirs.eps_source})"
-            yield RULE.failed(label, f"{told}, found {number(ours.eps)}", f"it was not handed on: {mended(ours, theirs.eps)}")
+            yield RULE.failed(
+                label, f"{told}, found {number(ours.eps)}", f"it was not handed on: {mended(ours, theirs.eps)}"
+            )
         else:
             yield RULE.passed(label, f"epsilon {number(ours.eps)} on both sides")
 

@@ -236,7 +236,9 @@ def _files(both: _Both) -> Iterator[Finding]:
             yield RULE.skipped(file.name, why)
         elif found != file.sha256:
             told = f"{file.name}: expected SHA-256 {file.sha256[:_SHORT]} as in {where}, found {found[:_SHORT]}"
-            yield RULE.failed(file.name, told, f"something in the file is not as it was locked, be it no norm; {both.renewed}")
+            yield RULE.failed(
+                file.name, told, f"something in the file is not as it was locked, be it no norm; {both.renewed}"
+            )
         else:
             yield RULE.passed(file.name, "SHA-256 as locked")
 

@@ -131,7 +131,8 @@ def _found(part: _Part, place: Lone, value: float, back: Restored, subject: Subj
     return RULE.warned(
         part.norm.name,
         f"{subject.checkpoint.files[0]}: {part.name}[{place.channel}]: expected about {abs(place.expected):.2g}, found {value:.6g}",
-        f"with exponent bit {back.bit} turned back it is {back.value:.6g}, as {where}: a flipped bit? `ln-audit verify TARGET --against SOURCE` tells",
+        f"with exponent bit {back.bit} turned back it is {back.value:.6g}, as {where}: a flipped bit?"
+        " `ln-audit verify TARGET --against SOURCE` tells",
         confidence=confidence,
         channel=place.channel,
         found=value,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from ln_audit.result import Finding
 
 # A number that stands alone is a measured one (`found 0.25`), and so is a digest; digits inside a name (`h.3.ln_1`) are an index.
-_NUMBER = re.compile(r"(?P<alone>(?<![\w.])[0-9a-f]{12}(?![\w.])|(?<![\w.])-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?!\w|\.\w))|[0-9]+")
+_NUMBER = re.compile(
+    r"(?P<alone>(?<![\w.])[0-9a-f]{12}(?![\w.])|(?<![\w.])-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?!\w|\.\w))|[0-9]+"
+)
 _WORD = re.compile(r"[^\W\d]*\W*\Z")  # what stands right before a number: `experts.`
 _BETWEEN = "\0"  # no finding has one: their text is one printable line
 # A measured number, as messages write them: between spaces or brackets, never a part of a name.
