@@ -15,6 +15,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ln_audit.errors import UsageError
+from ln_audit.formats.shown import shown
+from ln_audit.printable import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,8 +64,7 @@ def assert_norm(
         axis=axis,
     )
     if comparison.status not in ("pass", "warn"):
-        advice = "".join(f"\n  {found.name}: {found.advice}" for found in comparison.explained_by)
-        raise AssertionError(f"{kind}: {comparison.message}{advice}")
+        raise AssertionError(f"{kind}: {comparison.message}{_advice(comparison)}")
     if comparison.blind:
         raise AssertionError(f"{kind}: nothing could be judged: {comparison.blind}")
     return comparison
@@ -88,7 +89,10 @@ def compare_arrays(
     from ln_audit.resolving_power.resolve import resolve
 
     if kind not in NORMS:
-        raise UsageError(f"kind: expected {' or '.join(NORMS)}, found {kind!r}")
+        otherwise = "layer_norm subtracts the mean of a row, rms_norm does not"
+        raise UsageError(
+            f"kind: expected {' or '.join(NORMS)}, found {shown(kind)}", hint=did_you_mean(str(kind), NORMS, otherwise)
+        )
     x, y = array_of(before, "before"), array_of(after, "after")
     numbers = {"eps": _number(eps, "eps"), "weight_offset": _number(weight_offset, "weight_offset")}
     if isinstance(axis, bool) or not hasattr(axis, "__index__") or not -x.ndim <= axis < x.ndim:
@@ -102,6 +106,12 @@ def compare_arrays(
     parameters = NormParameters(kind, vectors[0], vectors[1], numbers["eps"], numbers["weight_offset"])
     found = compare(rows, parameters, norm=kind, recording="after", provenance="arrays", output_dtype=output_dtype)
     return resolve(found, rows, parameters)
+
+
+def _advice(comparison: Comparison) -> str:
+    """What to do, on lines of their own; the message has named the cause, so it is named again only among several."""
+    found = comparison.explained_by
+    return "".join(f"\n  → {f'{each.name}: ' if len(found) > 1 else ''}{each.advice}" for each in found if each.advice)
 
 
 @dataclass(frozen=True, slots=True)
