@@ -133,7 +133,19 @@ def test_help_on_every_level(args):
 def test_the_first_screen_of_the_help_suffices_for_what_most_calls_use():
     lines = run(*SCRIPT, "verify", "--help", COLUMNS="80", TERM="dumb").stdout.splitlines()
     first = "\n".join(lines[:24])
-    usual = ("against", "lock", "recording", "record", "require", "strict", "policy", "format", "output", "quiet", "help")
+    usual = (
+        "against",
+        "lock",
+        "recording",
+        "record",
+        "require",
+        "strict",
+        "policy",
+        "format",
+        "output",
+        "quiet",
+        "help",
+    )
     assert [name for name in usual if f"--{name} " not in first] == []
     assert len(lines) < 62
     assert "LN_AUDIT_FORMAT, LN_AUDIT_OUTPUT and LN_AUDIT_OFFLINE" in "\n".join(lines)

@@ -47,8 +47,8 @@ def changes(comparison: Comparison) -> str:
         if least == inf:
             said.append(f"no {each['parameter']} that is off, in any channel")
             continue
-        weakest = f"by {most:.2g} in" if most < inf else f"none in {f'{unseen:,} channels, among them' * (unseen > 1)}"
-        weakest = f"{weakest} channel {each['weakest_channel']}".replace("  ", " ")
+        others = f"{unseen:,} channels, among them " if most == inf and unseen > 1 else ""
+        weakest = f"{f'by {most:.2g}' if most < inf else 'none'} in {others}channel {each['weakest_channel']}"
         said.append(f"a {each['parameter']} off by {least:.2g} of its value, {weakest}")
     return "; ".join(said)
 

@@ -44,7 +44,7 @@ def test_each_artifact_of_a_folder_is_named():
     folder = replace(
         CLEAN, source=replace(CLEAN.source, spec="quants", files=files), checkpoint=CheckpointReport("gguf", 1, {})
     )
-    assert (summary.name(folder), summary.title(folder)) == ("quants: q4/m.gguf", "quants = /m/models/clean: q4/m.gguf")
+    assert (summary.name(folder), summary.title(folder)) == ("quants: q4/m.gguf", "quants: q4/m.gguf")
     alone = replace(folder, source=replace(folder.source, spec="quants/q4/m.gguf"))
     assert (summary.name(alone), summary.largest(alone)) == ("quants/q4/m.gguf", "q4/m.gguf")
 
