@@ -58,7 +58,9 @@ def check(subject: Subject) -> Iterator[Finding]:
     ):
         found.append(RULE.skipped("epsilon", "no epsilon is written on either side", required=True))
     if not twin.compared.pairing.pairs:
-        told = f"no norm of it could be paired with one of {named}{_unknown(subject, twin)}"
+        untold = _untold(subject, twin)
+        why = f": {untold}: give --family, or --config" if untold else ""
+        told = f"no norm of it could be paired with one of {named}{why}"
         yield RULE.skipped(subject.checkpoint.files[0], told, required=True)
     yield from found
 
@@ -79,10 +81,11 @@ def _families(subject: Subject, twin: Twin) -> Iterator[Finding]:
     yield RULE.failed(f"family of {file}", told, _TWO_FAMILIES, explains=_ALL)
 
 
-def _unknown(subject: Subject, twin: Twin) -> str:
-    """Whose family cannot be told, which is why norms that are called otherwise are not recognised; empty where both can."""
+def _untold(subject: Subject, twin: Twin) -> str:
+    """Whose family cannot be told, which is why norms were paired by the names of their tensors; empty where both can."""
     files = [twin.label] * (not twin.family) + [subject.checkpoint.files[0]] * (subject.family is None)
-    return f": the family of {' and of '.join(files)} cannot be told: give --family, or --config" if files else ""
+    by_name = twin.compared is not None and twin.compared.pairing.by_name
+    return f"the family of {' and of '.join(files)} cannot be told" if files and by_name else ""
 
 
 def _norms(subject: Subject, twin: Twin) -> Iterator[Finding]:
@@ -111,7 +114,9 @@ def _judge(parts: Sequence[Judged], subject: Subject, twin: Twin, others: str) -
             tensor = getattr(norm, each.part) or getattr(source, each.part)
             if explanation is None:
                 told = f"{file}: {tensor}: expected {each.part} of {twin.label}, found that it differs: {each.told}"
-                reason = f"perhaps another model: {subject.identity} and {twin.identity}; {others}"
+                untold = _untold(subject, twin)
+                doubt = f"{untold}, so norms were paired by their tensors' names: " if untold else ""
+                reason = f"{doubt}perhaps another model: {subject.identity} and {twin.identity}; {others}"
                 return RULE.failed(norm.name, told, reason, apart=each.apart)
             told = f"{file}: {tensor}: expected the source's {each.part}, found {explanation.text}"
             if status == "skip":

@@ -162,7 +162,7 @@ def told_facts(report: Report) -> Iterator[tuple[str, str]]:
         yield from _compared(comparison)
     if report.against is not None:
         held = report.against
-        known = f"{held.family}, " if held.family else ""
+        known = f"{held.family}, " if held.family else "family not known, "
         yield "against", f"{source_title(held.source)} ({known}{count(held.pairs, 'norm')} paired)"
         yield "", f"read {_read(held.source)}"
     if report.source.files:

@@ -168,6 +168,16 @@ def test_a_family_that_cannot_be_told_is_named_where_no_norm_could_be_paired():
     )
 
 
+def test_where_norms_were_paired_by_name_a_difference_says_why_that_may_be():
+    named, other = {"a.norm.weight": GAIN}, {"a.norm.weight": GAIN * np.linspace(1, 3, 8, dtype=np.float32)}
+    compared = compare(side(named, family=None), side(other, family=None), "same")
+    made = subject(named, demand=Demand(against="base"))
+    first, *_ = differs_from_source.check(replace(made, twin=Twin("base", "/base", compared)))
+    untold = "the family of base cannot be told, so norms were paired by their tensors' names"
+    assert first.status == "fail"
+    assert first.reason == f"{untold}: perhaps another model: /model and /base; 0 of 1 norms are right"
+
+
 def test_of_unknown_families_another_model_type_leads_and_an_epsilon_names_its_key():
     named = {"a.norm.weight": GAIN}
     ours, theirs = {"model_type": "a", "rms_norm_eps": 1e-5}, {"model_type": "b", "rms_norm_eps": 1e-6}
