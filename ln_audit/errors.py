@@ -25,6 +25,8 @@ class LnAuditError(Exception):
         self.message = one_line(message)
         self.hint = one_line(hint)
         super().__init__(self.message)
+        if self.hint:  # a traceback ends with it, as the command line does
+            self.add_note(f"→ {self.hint}")
 
     @property
     def kind(self) -> str:

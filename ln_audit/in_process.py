@@ -9,12 +9,13 @@ from ln_audit import arguments, call
 from ln_audit.demand import Demand
 from ln_audit.errors import LnAuditError, UsageError
 from ln_audit.printable import did_you_mean, one_line
+from ln_audit.result import leads
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from ln_audit.result import Report
+    from ln_audit.result import Finding, Report
 
 _NOT_OPTIONS = {"policy", "locked", "record", "progress", "live", "recordings"}
 _SHOWN = 8  # lines of what failed that a message of one line may name
@@ -25,7 +26,7 @@ class VerdictError(LnAuditError):
 
     def __init__(self, reports: Sequence[Report]) -> None:
         self.reports = tuple(reports)
-        super().__init__(told(reports), hint="see .reports, or run ln-audit verify on it")
+        super().__init__(told(reports), hint=_way_out(reports) or "see .reports, or run ln-audit verify on it")
 
 
 def verified(target: str | os.PathLike[str], /, *, live: Any = None, **options: Any) -> tuple[Report, ...]:
@@ -63,8 +64,7 @@ def passed(reports: Sequence[Report]) -> bool:
 
 def told(reports: Sequence[Report]) -> str:
     """The verdicts on one line, with what failed or is missing first."""
-    worst = sorted(reports, key=lambda report: (0, 2, 1)[(1, 0, 3).index(report.verdict)])
-    return "; ".join(_told(report) for report in worst[:_SHOWN]) or "nothing was verified"
+    return "; ".join(_told(report) for report in _worst_first(reports)[:_SHOWN]) or "nothing was verified"
 
 
 def text(reports: Sequence[Report]) -> str:
@@ -75,13 +75,31 @@ def text(reports: Sequence[Report]) -> str:
     return written.render(Run(tuple(reports), exit_code(reports)))
 
 
+def _way_out(reports: Sequence[Report]) -> str:
+    """Of the first that does not pass, what its error or its first failure says to do."""
+    first = next(iter(_worst_first(reports)), None)
+    if first is None or first.verdict == 0:
+        return ""
+    bad = _bad(first)
+    return first.error.hint if first.error is not None else bad[0].reason if bad and bad[0].status == "fail" else ""
+
+
+def _worst_first(reports: Sequence[Report]) -> list[Report]:
+    return sorted(reports, key=lambda report: (0, 2, 1)[(1, 0, 3).index(report.verdict)])
+
+
+def _bad(report: Report) -> list[Finding]:
+    """What failed, that which explains the rest first; else what a verdict depends on and nobody could tell."""
+    failed = sorted((each for each in report.findings if each.status == "fail"), key=lambda each: not leads(each))
+    return failed or [each for each in report.findings if each.status == "skip" and each.required]
+
+
 def _told(report: Report) -> str:
     """FAIL path: LN101 not-finite: …"""
     named = f"{report.verdict.word.upper()} {one_line(report.source.spec)}"
     if report.error is not None:
         return f"{named}: {report.error.message}"
-    bad = [each for each in report.findings if each.status == "fail"]
-    bad = bad or [each for each in report.findings if each.status == "skip" and each.required]
+    bad = _bad(report)
     if not bad:
         return named
     first = bad[0]

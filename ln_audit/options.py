@@ -15,11 +15,11 @@ from ln_audit.demand import DTYPES
 from ln_audit.errors import UsageError
 from ln_audit.record.recipe import LEAST
 
-_TARGET = "sample, gpt2, org/name, org/name@revision, hf://org/name, https://host/file, a folder or a file."
+_TARGET = "a folder, a file, org/name@revision on the Hub, a URL, or sample."
 
 Targets = Annotated[
     Optional[list[str]],
-    typer.Argument(help=f"What to verify: {_TARGET} None: what the policy names.", show_default=False),
+    typer.Argument(metavar="TARGET", help=f"A{_TARGET[1:-1]}; default: the policy's.", show_default=False),
 ]
 Target = Annotated[str, typer.Argument(help=f"What to report: {_TARGET}", show_default=False)]
 Locked = Annotated[str, typer.Argument(help=f"What to lock: {_TARGET}", show_default=False)]
@@ -43,93 +43,74 @@ def _option(
         metavar=metavar,
         rich_help_panel=panel,
         envvar=envvar,
+        show_envvar=False,  # a line of its own for each would push what most calls use off the screen; ENVIRONMENT has them
         show_default=False,
         autocompletion=words,
     )
+
+
+def _switch(name: str, help_: str, panel: str | None = None, envvar: str | None = None) -> Any:
+    return _option(name, help_, " ", panel, envvar)  # without typer's `<bool>`
 
 
 def _written(help_: str) -> Any:
     return typer.Option("-o", "--output", help=help_, metavar="FILE", show_default=False)
 
 
-_RUN, _HELD, _GATE, _OUT = "Recordings", "What it is held to", "The gate", "Output"
+ENVIRONMENT = "LN_AUDIT_FORMAT, LN_AUDIT_OUTPUT and LN_AUDIT_OFFLINE say what --format, --output and --offline do."
+
+# What most calls use stands in the first panel, which has no name of its own: it fits one screen.
+_RUN, _HELD, _READ, _OUT = "Recordings", "What it is held to", "What is read", "Output"
 Text = Optional[str]
 
+Against = Annotated[Text, _option("--against", "Its norms must be those of this source.", "TARGET")]
+Lock = Annotated[Text, _option("--lock", "Its norms must be those of this lockfile.", "FILE")]
 Recordings = Annotated[
-    Optional[list[str]], _option("--recording", "Recorded hidden states; may be repeated.", "FILE", _RUN)
+    Optional[list[str]], _option("--recording", "Recorded hidden states to judge; repeatable.", "FILE")
 ]
-Before = Annotated[
-    Text, _option("--before", "The norm's input: FILE.npy, FILE.npz:name or FILE.safetensors:name.", "FILE", _RUN)
-]
-After = Annotated[Text, _option("--after", "The norm's output, in the same forms.", "FILE", _RUN)]
-OutputDtype = Annotated[
-    Text, _option("--output-dtype", f"Dtype in which the run stored the result: {', '.join(DTYPES)}.", "DTYPE", _RUN)
-]
-BeforeRounded = Annotated[
-    Text, _option("--before-rounded", "Dtype to which `before` was rounded after the norm read it.", "DTYPE", _RUN)
-]
-NormName = Annotated[
-    Text, _option("--norm", "The norm that the recording belongs to; default: the final one.", "NAME", _RUN)
-]
-Config = Annotated[Text, _option("--config", "A config.json for an artifact that has none beside it.", "FILE", _HELD)]
-Family = Annotated[
-    Text, _option("--family", "The family it is held to: a name, or a table of your own.", "NAME|FILE.toml", _HELD)
-]
-Kind = Annotated[Text, _option("--kind", "layer_norm or rms_norm.", "KIND", _HELD)]
-Eps = Annotated[Text, _option("--eps", "The epsilon it is held to.", "X", _HELD)]
-Offset = Annotated[Text, _option("--offset", "What the model adds to the stored gain.", "N", _HELD)]
-Against = Annotated[
-    Text, _option("--against", "The source whose norms it must hold, in its own convention.", "TARGET", _HELD)
-]
-Expect = Annotated[
-    Text, _option("--expect", "With --against: same (default), or derived: trained further.", "same|derived", _HELD)
-]
-Lock = Annotated[Text, _option("--lock", "The lockfile that its norms must be those of.", "FILE", _HELD)]
-Policy = Annotated[
-    Text,
-    _option(
-        "--policy", "The policy; default: ln-audit.toml or pyproject.toml of the working directory.", "FILE", _GATE
-    ),
-]
+RecordNow = Annotated[bool, _switch("--record", "Run the model here, and judge what it computes.")]
+Require = Annotated[Optional[list[str]], _option("--require", "RULE, or all, must be decided; repeatable.", "RULE")]
+Strict = Annotated[bool, _switch("--strict", "Warnings fail.")]
+Policy = Annotated[Text, _option("--policy", "The gate's policy; default: ln-audit.toml here.", "FILE")]
 PolicyFile = Annotated[Optional[str], typer.Argument(help="The policy; default: that of the working directory.")]
-Values = Annotated[
-    Text,
-    _option(
-        "--values", "Whose values are read; default: final for remote targets, all for local ones.", "final|all", _GATE
-    ),
-]
-Require = Annotated[
-    Optional[list[str]],
-    _option("--require", "A skip of RULE makes the verdict incomplete; `all` for every rule.", "RULE", _GATE),
-]
-Strict = Annotated[bool, _option("--strict", "Warnings fail.", None, _GATE)]
-Revision = Annotated[Text, _option("--revision", "Branch, tag or commit of a Hub model.", "REV", _GATE)]
-Offline = Annotated[
-    bool,
-    _option("--offline", "No network: only files and what the Hub's cache holds.", None, _GATE, "LN_AUDIT_OFFLINE"),
-]
-Full = Annotated[
-    bool, _option("--full", "Download whole files and check the SHA-256 that the Hub publishes.", None, _GATE)
-]
-Format = Annotated[str, _option("--format", f"{', '.join(reports.names())}.", "FORMAT", _OUT, "LN_AUDIT_FORMAT")]
+Format = Annotated[str, _option("--format", f"{', '.join(reports.names())}.", "FORMAT", envvar="LN_AUDIT_FORMAT")]
 Output = Annotated[
     Optional[list[str]],
-    _option(
-        "--output",
-        "Write to FILE too, in the format named or that of its suffix; may be repeated.",
-        "[FORMAT=]FILE",
-        _OUT,
-        "LN_AUDIT_OUTPUT",
-    ),
+    _option("--output", "Write FILE too, or FORMAT=FILE; repeatable.", "FILE", envvar="LN_AUDIT_OUTPUT"),
 ]
+Quiet = Annotated[bool, _switch("--quiet", "Only the verdict and what failed.")]
+Verbose = Annotated[bool, _switch("--verbose", "Every finding on a line of its own.")]
+
+Family = Annotated[Text, _option("--family", "A family's name, or a table of your own.", "NAME|FILE.toml", _HELD)]
+Config = Annotated[Text, _option("--config", "A config.json for what has none beside it.", "FILE", _HELD)]
+Eps = Annotated[Text, _option("--eps", "Epsilon.", "X", _HELD)]
+Kind = Annotated[Text, _option("--kind", "layer_norm or rms_norm.", "KIND", _HELD)]
+Offset = Annotated[Text, _option("--offset", "What the model adds to the stored gain.", "N", _HELD)]
+Expect = Annotated[Text, _option("--expect", "The source's values, or trained further.", "same|derived", _HELD)]
+
+NormName = Annotated[Text, _option("--norm", "Whose recording it is; default: the final one.", "NAME", _RUN)]
+Before = Annotated[Text, _option("--before", "The norm's input: FILE.npy, FILE.npz:name, …", "FILE", _RUN)]
+After = Annotated[Text, _option("--after", "The norm's output, in the same forms.", "FILE", _RUN)]
+OutputDtype = Annotated[Text, _option("--output-dtype", f"How results are stored: {', '.join(DTYPES)}.", "DTYPE", _RUN)]
+BeforeRounded = Annotated[
+    Text, _option("--before-rounded", "To what the input was rounded after it was read.", "DTYPE", _RUN)
+]
+RecordText = Annotated[Text, _option("--text", "With --record: on this text.", "TEXT", _RUN)]
+RecordRandom = Annotated[Text, _option("--random", f"With --record: on N random tokens, not {LEAST}.", "N", _RUN)]
+RecordDtype = Annotated[Text, _option("--dtype", "With --record: in this dtype.", "DTYPE", _RUN)]
+RecordDevice = Annotated[Text, _option("--device", "With --record: on this device.", "DEVICE", _RUN)]
+
+Values = Annotated[Text, _option("--values", "Whose values; default: all here, final elsewhere.", "final|all", _READ)]
+Revision = Annotated[Text, _option("--revision", "Branch, tag or commit of a Hub model.", "REV", _READ)]
+Offline = Annotated[bool, _switch("--offline", "No network: files, and the Hub's cache.", _READ, "LN_AUDIT_OFFLINE")]
+Full = Annotated[bool, _switch("--full", "Whole files, held to their published SHA-256.", _READ)]
+
 TraceFormat = Annotated[str, _option("--format", "text or html.", "FORMAT", _OUT)]
 TraceOutput = Annotated[
     Optional[list[str]],
     _option("--output", "Write to FILE too, or in another format to FILE; may be repeated.", "FORMAT=FILE", _OUT),
 ]
-Quiet = Annotated[bool, _option("--quiet", "Only the verdict and what failed.", None, _OUT)]
-Verbose = Annotated[bool, _option("--verbose", "Every finding on a line of its own.", None, _OUT)]
-NoColor = Annotated[bool, _option("--no-color", "No colour (NO_COLOR does the same).", None, _OUT)]
+NoColor = Annotated[bool, _switch("--no-color", "No colour (NO_COLOR does the same).", _OUT)]
 
 
 _MADE, _LOADED = "What is run and recorded", "How it is loaded"
@@ -142,19 +123,12 @@ NormNames = Annotated[
     Optional[list[str]],
     _option("--norm", "A norm or module to record; may be repeated. Default: the final one.", "NAME", _MADE),
 ]
-AllNorms = Annotated[bool, _option("--all-norms", "Record every norm.", None, _MADE)]
+AllNorms = Annotated[bool, _switch("--all-norms", "Record every norm.", _MADE)]
 HiddenStates = Annotated[
-    bool, _option("--hidden-states", "Record hidden_states too, as transformers returns them.", None, _MADE)
+    bool, _switch("--hidden-states", "Record hidden_states too, as transformers returns them.", _MADE)
 ]
 Dtype = Annotated[Text, _option("--dtype", "float32, bfloat16 or float16; default: as it is stored.", "DTYPE", _LOADED)]
 Device = Annotated[Text, _option("--device", "cpu (default), cuda, mps, …", "DEVICE", _LOADED)]
-RecordNow = Annotated[
-    bool, _option("--record", f"Run the model here and verify what it computed, on {LEAST} random tokens.", None, _RUN)
-]
-RecordText = Annotated[Text, _option("--text", "With --record: run it on this text instead.", "TEXT", _RUN)]
-RecordRandom = Annotated[Text, _option("--random", "With --record: on N random tokens.", "N", _RUN)]
-RecordDtype = Annotated[Text, _option("--dtype", "With --record: the dtype that it runs in.", "DTYPE", _RUN)]
-RecordDevice = Annotated[Text, _option("--device", "With --record: the device that it runs on.", "DEVICE", _RUN)]
 
 
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")  # of a switch in the environment

@@ -113,7 +113,8 @@ def _pair(word: str, otherwise: reports.Output) -> tuple[reports.Output, Path]:
     """FILE, or FORMAT=FILE. Raises `UsageError` for a word before the = that is no format: a mistyped one is no file's name."""
     before, equals, after = word.partition("=")
     if not equals or not before.replace("-", "").replace("_", "").isalnum():
-        return reports.of_file(word, otherwise), _reports(word)
+        path = _reports(word)
+        return reports.of_file(word, otherwise), path
     try:
         return reports.find(before), _reports(after)
     except UsageError as error:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ln_audit.result import Report
 
 MARKER = "ln_checkpoint"
+_NEAR = 0.8  # difflib's ratio: one letter or two of the name are wrong
 _LONGEST = 2_000  # characters of a message, 100 of a title; the section has the rest
 _REPORTS = pytest.StashKey[tuple["Report", ...]]()
 _RECORDING = pytest.StashKey["NormRecording"]()
@@ -30,6 +31,20 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", f"{MARKER}(target, **options): fails the test unless ln-audit verify passes the checkpoint"
     )
     config.pluginmanager.register(_AfterTheTest(), "ln-audit after the test")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A mistyped marker is refused: it would be a gate that nobody stands at, and pytest only warns of it."""
+    used = {mark.name for item in items for mark in item.iter_markers()}
+    known = {line.partition(":")[0].partition("(")[0].strip() for line in config.getini("markers")}
+    unknown = sorted(used - known)
+    if not unknown:
+        return
+    from difflib import get_close_matches
+
+    for name in unknown:
+        if get_close_matches(name, [MARKER], cutoff=_NEAR):
+            raise pytest.UsageError(f"@pytest.mark.{one_line(name)[:100]}: did you mean @pytest.mark.{MARKER}?")
 
 
 @pytest.fixture
@@ -123,7 +138,7 @@ def _verified(target: Any, options: dict[str, Any]) -> tuple[Report, ...]:
     try:
         return verified(target, **options)
     except LnAuditError as error:
-        wrong = error.message
+        wrong = error.message + (f"\n→ {error.hint}" if error.hint else "")
     pytest.fail(f"ln-audit: {wrong}"[:_LONGEST], pytrace=False)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
-from ln_audit.printable import one_line
+from ln_audit.printable import one_line, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 # that works has this. `likely`: a fault, or something done on purpose that its author can name; no healthy checkpoint that was
 # measured has it. `possible`: healthy models have it too, so it is worth a look and no more.
 Confidence = Literal["certain", "likely", "possible"]
+
+
+_ORDER: tuple[Status, ...] = ("fail", "warn", "skip", "pass")
+_REPR = 300  # characters of a report at a prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,11 @@ class Rule:
     ) -> Finding:
         """Names from a checkpoint stand in all of these: each is one line, whatever the name holds."""
         return Finding(self.id, self.name, status, one_line(subject), one_line(message), one_line(reason), evidence)
+
+
+def leads(finding: Finding) -> bool:
+    """Whether it is a failure that explains others, as `explains` of its evidence says, and is to be said first."""
+    return finding.status == "fail" and bool(finding.evidence.get("explains"))
 
 
 class Verdict(IntEnum):
@@ -158,7 +167,7 @@ class Failure:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """All that one audit found out. Every output is made from it, and from nothing else."""
 
@@ -183,3 +192,11 @@ class Report:
         if self.error is not None or gaps or "pass" not in statuses:
             return Verdict.INCOMPLETE
         return Verdict.PASS
+
+    def __repr__(self) -> str:
+        """What a person reads at a prompt: verdict, target, family and counts; every field is there by its name."""
+        statuses = [finding.status for finding in self.findings]
+        counts = [f"{statuses.count(each)} {each}" for each in dict.fromkeys(sorted(statuses, key=_ORDER.index))]
+        told = self.error.message if self.error is not None else ", ".join(counts) or "no findings"
+        family = "" if self.family is None else f" {self.family.name}, {len(self.norms)} norms,"
+        return short(f"<Report {self.verdict.word}: {self.source.spec}:{family} {told}>", _REPR)

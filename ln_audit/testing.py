@@ -63,8 +63,7 @@ def assert_norm(
         axis=axis,
     )
     if comparison.status not in ("pass", "warn"):
-        advice = "".join(f"\n  {found.name}: {found.advice}" for found in comparison.explained_by)
-        raise AssertionError(f"{kind}: {comparison.message}{advice}")
+        raise AssertionError(f"{kind}: {comparison.message}{_advice(comparison)}")
     if comparison.blind:
         raise AssertionError(f"{kind}: nothing could be judged: {comparison.blind}")
     return comparison
@@ -108,6 +107,12 @@ def compare_arrays(
     parameters = NormParameters(kind, vectors[0], vectors[1], numbers["eps"], numbers["weight_offset"])
     found = compare(rows, parameters, norm=kind, recording="after", provenance="arrays", output_dtype=output_dtype)
     return resolve(found, rows, parameters)
+
+
+def _advice(comparison: Comparison) -> str:
+    """What to do, on lines of their own; the message has named the cause, so it is named again only among several."""
+    found = comparison.explained_by
+    return "".join(f"\n  → {f'{each.name}: ' if len(found) > 1 else ''}{each.advice}" for each in found if each.advice)
 
 
 @dataclass(frozen=True, slots=True)

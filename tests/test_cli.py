@@ -130,6 +130,27 @@ def test_help_on_every_level(args):
     assert "Usage: ln-audit" in made.stdout
 
 
+def test_the_first_screen_of_the_help_suffices_for_what_most_calls_use():
+    lines = run(*SCRIPT, "verify", "--help", COLUMNS="80", TERM="dumb").stdout.splitlines()
+    first = "\n".join(lines[:24])
+    usual = (
+        "against",
+        "lock",
+        "recording",
+        "record",
+        "require",
+        "strict",
+        "policy",
+        "format",
+        "output",
+        "quiet",
+        "help",
+    )
+    assert [name for name in usual if f"--{name} " not in first] == []
+    assert len(lines) < 62
+    assert "LN_AUDIT_FORMAT, LN_AUDIT_OUTPUT and LN_AUDIT_OFFLINE" in "\n".join(lines)
+
+
 def test_without_a_command_the_help_is_shown_and_the_gate_stays_closed():
     made = run(*SCRIPT)
     assert made.returncode == 2

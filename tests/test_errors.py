@@ -1,5 +1,7 @@
 """One error tree; each kind has its own stable name."""
 
+import traceback
+
 import pytest
 
 from ln_audit import errors
@@ -28,3 +30,9 @@ def test_the_root_stands_for_a_bug():
 
 def test_a_usage_error_is_no_audit_error():
     assert not issubclass(errors.UsageError, errors.AuditError)
+
+
+def test_a_traceback_ends_with_the_way_out():
+    told = "".join(traceback.format_exception_only(errors.UsageError("--eps: no", hint="give\none")))
+    assert told.endswith("UsageError: --eps: no\n→ give\\none\n")
+    assert not hasattr(errors.UsageError("--eps: no"), "__notes__")

@@ -87,3 +87,16 @@ def test_a_call_that_makes_no_sense_is_refused(options, message):
 def test_a_target_is_a_word_or_a_path():
     with pytest.raises(UsageError, match="target: expected a word or a path, found None"):
         verified(None)  # type: ignore[arg-type]
+
+
+def test_an_error_says_the_way_out_of_the_worst():
+    (wrong,) = (each for each in verified(BAD)[0].findings if each.status == "fail")
+    assert VerdictError(verified(BAD)).hint == wrong.reason != ""
+    missing = VerdictError([*verified(GOOD), *verified(f"{GOOD}x")])
+    assert missing.hint.startswith("did you mean ")
+    assert missing.__notes__ == [f"→ {missing.hint}"]
+    (unknown,) = verified(FIXTURES / "bad" / "LN001-unknown-family")
+    assert VerdictError([unknown]).hint == "see .reports, or run ln-audit verify on it"
+    with pytest.raises(UsageError) as raised:
+        verified(GOOD, agianst="base")
+    assert raised.value.hint == "did you mean against?"

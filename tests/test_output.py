@@ -23,6 +23,20 @@ def test_the_format_of_a_file_is_its_own_or_the_shown_one(tmp_path, capsys):
     assert json.loads((tmp_path / "c=d").read_text()) == json.loads(capsys.readouterr().out)
 
 
+def test_a_suffix_that_names_no_format_is_refused_unless_a_format_was_asked_for(tmp_path):
+    with pytest.raises(UsageError) as raised:
+        writer(files=["out.foo"])
+    assert raised.value.message == (
+        "--output out.foo: expected a suffix that names a format"
+        " (.txt, .json, .md, .markdown, .xml, .sarif, .sarif.json, .html, .htm), found '.foo'"
+    )
+    assert raised.value.hint == (
+        "name the format before it: text, json, markdown, junit, sarif, github, html, as in --output text=out.foo"
+    )
+    for shown, word in (("text", "text=out.foo"), ("json", "out.foo"), ("text", "report"), ("text", "/dev/null")):
+        assert [found.NAME for found, _ in writer(shown, files=[word]).files] == [shown]
+
+
 def test_the_suffix_of_a_file_names_its_format(tmp_path):
     assert writer(files=[str(tmp_path / "out.json")]).write((REPORT,)) == 0
     assert json.loads((tmp_path / "out.json").read_text())["reports"]

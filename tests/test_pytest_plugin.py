@@ -89,7 +89,7 @@ def test_the_report_of_a_failure_is_a_section_of_its_own(run):
     )
     made.assert_outcomes(passed=1, failed=1)
     made.stdout.re_match_lines(
-        [r"-+ ln-audit verify bad -+", r"FAIL  bad = .*", r".*family +gpt2", r".*failed", r".*LN101.*"]
+        [r"-+ ln-audit verify bad -+", r"FAIL  bad", r".*family +gpt2", r".*failed", r".*LN101.*"]
     )
     assert "ln-audit verify good" not in made.stdout.str()
 
@@ -230,3 +230,45 @@ def test_names_from_a_checkpoint_are_inert(run, pytester):
 def test_an_expected_failure_stays_one(run):
     made = run("import pytest\n@pytest.mark.xfail(strict=True)\n@pytest.mark.ln_checkpoint('bad')\ndef test_it(): pass")
     made.assert_outcomes(xfailed=1)
+
+
+def test_a_mistyped_marker_is_refused_and_not_a_test_without_a_gate(run):
+    made = run(
+        """
+        import pytest
+
+        @pytest.mark.ln_chekpoint("bad")
+        def test_bad(): pass
+        """,
+        "-o", "addopts=", "-W", "ignore",
+    )  # fmt: skip
+    assert made.ret == pytest.ExitCode.USAGE_ERROR
+    made.stderr.fnmatch_lines(["*@pytest.mark.ln_chekpoint: did you mean @pytest.mark.ln_checkpoint[?]*"])
+
+
+def test_other_markers_are_none_of_ours(run):
+    made = run(
+        """
+        import pytest
+
+        @pytest.mark.ln_checkpoints
+        @pytest.mark.slow
+        @pytest.mark.parametrize("x", [1])
+        def test_x(x): pass
+        """,
+        "-o", "addopts=", "-o", "markers=ln_checkpoints: of another plugin", "-W", "ignore",
+    )  # fmt: skip
+    made.assert_outcomes(passed=1)
+
+
+def test_a_mistyped_option_of_the_marker_has_a_hint(run):
+    made = run(
+        """
+        import pytest
+
+        @pytest.mark.ln_checkpoint("good", agianst="good")
+        def test_good(): pass
+        """
+    )
+    made.assert_outcomes(failed=1)
+    made.stdout.fnmatch_lines(["ln-audit: option: expected one of *found agianst", "→ did you mean against[?]"])

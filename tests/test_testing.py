@@ -40,6 +40,29 @@ def test_a_wrong_kernel_fails_and_the_message_names_the_cause(after, cause):
         assert_norm(X, after, GAIN, BIAS, kind="layer_norm", eps=1e-5)
 
 
+def test_the_cause_is_named_once_and_its_way_out_stands_below():
+    with pytest.raises(AssertionError) as raised:
+        assert_norm(X, layer_norm(X, ddof=1), GAIN, BIAS, kind="layer_norm", eps=1e-5)
+    first, second = str(raised.value).split("\n")
+    assert first.startswith("layer_norm: variance over d − 1: ")
+    assert second.startswith("  → divide by d = 64, not d − 1")
+    assert str(raised.value).count("variance over d − 1") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("layernorm", "did you mean layer_norm?"),
+        ("RMSNorm", "did you mean rms_norm?"),
+        ("batch", "layer_norm subtracts the mean of a row, rms_norm does not"),
+    ],
+)
+def test_a_mistyped_kind_has_a_hint(kind, hint):
+    with pytest.raises(UsageError, match="kind: expected layer_norm or rms_norm, found") as raised:
+        assert_norm(X, X, kind=kind, eps=1e-5)
+    assert (raised.value.hint, raised.value.__notes__) == (hint, [f"→ {hint}"])
+
+
 def test_what_judges_nothing_fails():
     same = np.zeros((3, 8), np.float32)
     with pytest.raises(AssertionError):

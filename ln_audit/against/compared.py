@@ -20,7 +20,7 @@ from ln_audit.formats.shown import number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ln_audit.against.side import Parameter, Part, Side
+    from ln_audit.against.side import Floats, Parameter, Part, Side
     from ln_audit.core import Norm
 
 Expect = Literal["same", "derived"]
@@ -43,6 +43,7 @@ class Judged:
     told: str = ""
     explanation: Explanation | None = None
     unread: str = ""
+    apart: float = 0.0  # the largest difference of two elements; infinite where one is no number
     lost: bool = False  # the artifact has no such tensor, which is said where its own norms are looked for
 
 
@@ -109,7 +110,7 @@ def _judged(pair: Pair, part: Part, both: Twins, expect: Expect) -> Judged:
         explanation = _moved_convention(difference)
     if expect == "derived" and difference.whole and (explanation is None or explanation.name not in _NEVER_TRAINED):
         return Judged(pair, part, how=f"trained further: {seen(difference)}")
-    return Judged(pair, part, told=seen(difference), explanation=explanation)
+    return Judged(pair, part, told=seen(difference), explanation=explanation, apart=apart(difference))
 
 
 _NEVER_TRAINED = ("offset", "initial values", "swapped", "permuted", "truncated", "one bit", "factor")
@@ -179,14 +180,26 @@ def seen(difference: Difference) -> str:
     ours, theirs = difference.artifact.exact, difference.source.exact
     if not difference.whole:
         return f"{ours.size:,} elements, expected {theirs.size:,}"
+    each = _apart(difference)
+    worst, count = int(np.argmax(each)), int((each != 0).sum())
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        apart = np.where(np.isnan(ours) & np.isnan(theirs), 0, np.abs(ours - theirs))
-        apart = np.where(np.isnan(apart), np.inf, apart)
-        worst, count = int(np.argmax(apart)), int((apart != 0).sum())
         ratio = ours[(theirs != 0) & np.isfinite(ours)] / theirs[(theirs != 0) & np.isfinite(ours)]
     span = f", ratio {ratio.min():.3g} to {ratio.max():.3g}" if ratio.size else ""
     at = f"[{worst}] is {number(float(ours[worst]))}, expected {number(float(theirs[worst]))}{_ulps(difference, worst)}"
     return f"{count:,} of {ours.size:,} elements differ, worst {at}{span}"
+
+
+def apart(difference: Difference) -> float:
+    """How far the worst element is off; infinite where it is no number, or where the numbers of elements differ."""
+    return float(_apart(difference).max(initial=0.0)) if difference.whole else float("inf")
+
+
+def _apart(difference: Difference) -> Floats:
+    """The distance of each element from the source's [d]; that of two NaN is 0, of one infinite."""
+    ours, theirs = difference.artifact.exact, difference.source.exact
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = np.where(np.isnan(ours) & np.isnan(theirs), 0, np.abs(ours - theirs))
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _ulps(difference: Difference, at: int) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ln_audit.families.epsilon import mended
 from ln_audit.families.reading import unknown_parts
 from ln_audit.formats.shown import float32, number, shown
 from ln_audit.result import Finding, Rule
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 RULE = Rule("LN301", "differs-from-source")
 _MOST_NAMED = 5
+_ALL = "all that differs from the source"
+_TWO_FAMILIES = (
+    "two families have other norms, which explains all that differs: name the model it was made from with --against"
+)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -44,16 +49,43 @@ def check(subject: Subject) -> Iterator[Finding]:
         return
     found = [*_norms(subject, twin), *_epsilons(twin), *_unpaired(subject, twin)]
     found += _written(subject.checkpoint.files[0], twin)
+    if any(finding.status == "fail" for finding in found):
+        found = [*_families(subject, twin), *found]
     if (
         twin.compared.pairing.by_name
         and twin.compared.pairing.pairs
         and not any("eps" in key for key, *_ in twin.compared.written)
     ):
         found.append(RULE.skipped("epsilon", "no epsilon is written on either side", required=True))
-    yield from found
     if not twin.compared.pairing.pairs:
-        told = f"no norm of it could be paired with one of {named}: families or containers that are not known spell names their own way"
+        untold = _untold(subject, twin)
+        why = f": {untold}: give --family, or --config" if untold else ""
+        told = f"no norm of it could be paired with one of {named}{why}"
         yield RULE.skipped(subject.checkpoint.files[0], told, required=True)
+    yield from found
+
+
+def _families(subject: Subject, twin: Twin) -> Iterator[Finding]:
+    """That the two are of different families, where nothing of the one is the other's: it explains what follows.
+
+    It is no failure by itself: a Mistral in GGUF is called a Llama, and holds the same norms.
+    """
+    ours = "" if subject.family is None else subject.family.name
+    compared = twin.compared
+    if compared is None or not ours or not twin.family or ours == twin.family:
+        return
+    if any(each.how for each in compared.judged):
+        return
+    file = subject.checkpoint.files[0]
+    told = f"{file}: expected a model of family {twin.family}, as {twin.label} is, found one of family {ours}"
+    yield RULE.failed(f"family of {file}", told, _TWO_FAMILIES, explains=_ALL)
+
+
+def _untold(subject: Subject, twin: Twin) -> str:
+    """Whose family cannot be told, which is why norms were paired by the names of their tensors; empty where both can."""
+    files = [twin.label] * (not twin.family) + [subject.checkpoint.files[0]] * (subject.family is None)
+    by_name = twin.compared is not None and twin.compared.pairing.by_name
+    return f"the family of {' and of '.join(files)} cannot be told" if files and by_name else ""
 
 
 def _norms(subject: Subject, twin: Twin) -> Iterator[Finding]:
@@ -82,14 +114,17 @@ def _judge(parts: Sequence[Judged], subject: Subject, twin: Twin, others: str) -
             tensor = getattr(norm, each.part) or getattr(source, each.part)
             if explanation is None:
                 told = f"{file}: {tensor}: expected {each.part} of {twin.label}, found that it differs: {each.told}"
-                return RULE.failed(
-                    norm.name, told, f"perhaps another model: {subject.identity} and {twin.identity}; {others}"
-                )
+                untold = _untold(subject, twin)
+                doubt = f"{untold}, so norms were paired by their tensors' names: " if untold else ""
+                reason = f"{doubt}perhaps another model: {subject.identity} and {twin.identity}; {others}"
+                return RULE.failed(norm.name, told, reason, apart=each.apart)
             told = f"{file}: {tensor}: expected the source's {each.part}, found {explanation.text}"
             if status == "skip":
                 return RULE.skipped(norm.name, f"{explanation.text}; {explanation.remedy}", required=True)
             judge = RULE.failed if status == "fail" else RULE.warned
-            return judge(norm.name, told, f"{explanation.remedy}; {others}", explanation=explanation.name)
+            return judge(
+                norm.name, told, f"{explanation.remedy}; {others}", explanation=explanation.name, apart=each.apart
+            )
     unread = next((each for each in parts if each.unread), None)
     if unread is not None:
         return RULE.skipped(norm.name, f"nothing was compared: {unread.unread}", required=not unread.lost)
@@ -103,7 +138,13 @@ def _written(file: str, twin: Twin) -> Iterator[Finding]:
             yield RULE.passed(f"{file}: {key}", f"{shown(ours)} on both sides")
         else:
             told = f"{file}: {key}: expected {shown(theirs)} as {twin.label} says, found {shown(ours)}"
-            yield RULE.failed(f"{file}: {key}", told, "the epsilon was not handed on")
+            if "eps" not in key.lower():
+                both = isinstance(ours, str) and isinstance(theirs, str)
+                yield RULE.failed(f"{file}: {key}", told, _TWO_FAMILIES, explains=_ALL if both else None)
+            else:
+                yield RULE.failed(
+                    f"{file}: {key}", told, f"the epsilon was not handed on: set {key} to {shown(theirs)} in the config"
+                )
 
 
 def _epsilons(twin: Twin) -> Iterator[Finding]:
@@ -122,7 +163,9 @@ def _epsilons(twin: Twin) -> Iterator[Finding]:
             yield RULE.skipped(label, f"epsilon is not known on both sides: {lacking.eps_source}", required=True)
         elif float32(ours.eps) != float32(theirs.eps):
             told = f"{ours.eps_source}: expected epsilon {number(theirs.eps)} ({twin.label}: {theirs.eps_source})"
-            yield RULE.failed(label, f"{told}, found {number(ours.eps)}", "the converter did not hand it on")
+            yield RULE.failed(
+                label, f"{told}, found {number(ours.eps)}", f"it was not handed on: {mended(ours, theirs.eps)}"
+            )
         else:
             yield RULE.passed(label, f"epsilon {number(ours.eps)} on both sides")
 

@@ -10,8 +10,8 @@ of one norm no longer passes, and the change is reviewed as a change of that fil
 
 Example: `model.gguf: output_norm.weight: expected gain 3f2a91c06d11 as in ln-audit.lock, found 91c4d07be2a5`
 
-How to mend: convert again from the model that was locked. If the new values are what is wanted, run `ln-audit lock` again and
-review what changed in the file.
+How to mend: convert again from the model that was locked. If the new values are what is wanted, run
+`ln-audit lock TARGET -o ln-audit.lock` again and review what changed in the file.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ln_audit.families.epsilon import mended
 from ln_audit.formats.shown import float32, number
 from ln_audit.result import Finding, Rule
 
@@ -66,6 +67,11 @@ class _Both:
         now = data_version({each.family.name: each.family for each in readings}.values())
         told = f"the table of {family.name} has changed since {self.lock.where} was made"
         return "" if self.lock.data in (None, now) else told
+
+    @property
+    def renewed(self) -> str:
+        """How the lock is made anew."""
+        return f"if this is what is wanted, `ln-audit lock TARGET -o {self.lock.where}` renews it"
 
     @cached_property
     def then(self) -> frozenset[str]:
@@ -143,7 +149,7 @@ def _structure(locked: LockedNorm, norm: Norm, both: _Both) -> Iterator[Finding]
         if what == "kind" and both.since:  # it is the table that says it
             yield RULE.skipped(norm.name, f"{told}: {both.since}", required=True)
         else:
-            yield RULE.failed(norm.name, told, both.since)
+            yield RULE.failed(norm.name, told, both.since or both.renewed)
     if norm.eps is None:
         if locked.epsilon is not None:
             yield RULE.skipped(norm.name, f"epsilon is not known: {norm.eps_source}", required=True)
@@ -153,8 +159,8 @@ def _structure(locked: LockedNorm, norm: Norm, both: _Both) -> Iterator[Finding]
         if norm.eps_origin == "assumed":
             yield RULE.skipped(norm.name, f"{told}, which is only assumed: give --config or --eps", required=True)
         else:
-            reason = "the converter did not hand it on, or it was changed since"
-            yield RULE.failed(norm.name, f"{norm.eps_source}: {told}", reason)
+            reason = "" if locked.epsilon is None else f"it was not handed on: {mended(norm, locked.epsilon)}; "
+            yield RULE.failed(norm.name, f"{norm.eps_source}: {told}", reason + both.renewed)
 
 
 def _part(
@@ -185,7 +191,7 @@ def _part(
     same = sameness(part, ours)
     if same is None:
         told = f"{told} {_digest(part)} as in {where}, found {ours.exact[1][:_SHORT]}"
-        return RULE.failed(norm.name, told, explained(both.holders, locked, role, part, ours))
+        return RULE.failed(norm.name, told, f"{explained(both.holders, locked, role, part, ours)}; {both.renewed}")
     return "as locked" if same == "same" else f"as locked after rounding to {STORED[ours.dtype]}, in which it is stored"
 
 
@@ -195,7 +201,7 @@ def _lacking(role: Role, part: Parameter, norm: Norm, both: _Both) -> Finding:
     if both.subject.renamed(norm) or norm.doubt:
         return RULE.skipped(norm.name, f"{tensor} is not there under its name", required=True)
     told = f"{both.file}: {tensor}: expected {role} {_digest(part)} as in {both.lock.where}, found no such tensor"
-    return RULE.failed(norm.name, told, both.since)
+    return RULE.failed(norm.name, told, both.since or both.renewed)
 
 
 def _gone(locked: LockedNorm, both: _Both) -> Finding:
@@ -205,7 +211,7 @@ def _gone(locked: LockedNorm, both: _Both) -> Finding:
         return RULE.skipped(locked.name, f"{told} of stack {locked.stack}")
     if both.since and _NUMBER.sub("#", locked.name) not in both.now:
         return RULE.skipped(locked.name, f"{told}: {both.since}", required=True)
-    return RULE.failed(locked.name, told, both.since or _ANOTHER)
+    return RULE.failed(locked.name, told, both.since or f"{_ANOTHER}; {both.renewed}")
 
 
 def _unlocked(norm: Norm, both: _Both) -> Finding:
@@ -216,7 +222,7 @@ def _unlocked(norm: Norm, both: _Both) -> Finding:
     told = f"{both.file}: {norm.name}: expected no norm that is not in {where}, found it"
     if both.since and _NUMBER.sub("#", norm.promised) not in both.then:
         return RULE.skipped(norm.name, f"{told}: {both.since}", required=True)
-    return RULE.failed(norm.name, told, both.since or _ANOTHER)
+    return RULE.failed(norm.name, told, both.since or f"{_ANOTHER}; {both.renewed}")
 
 
 def _files(both: _Both) -> Iterator[Finding]:
@@ -230,7 +236,9 @@ def _files(both: _Both) -> Iterator[Finding]:
             yield RULE.skipped(file.name, why)
         elif found != file.sha256:
             told = f"{file.name}: expected SHA-256 {file.sha256[:_SHORT]} as in {where}, found {found[:_SHORT]}"
-            yield RULE.failed(file.name, told, "something in the file is not as it was locked, be it no norm")
+            yield RULE.failed(
+                file.name, told, f"something in the file is not as it was locked, be it no norm; {both.renewed}"
+            )
         else:
             yield RULE.passed(file.name, "SHA-256 as locked")
 

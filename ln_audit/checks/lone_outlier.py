@@ -53,17 +53,17 @@ def check(subject: Subject) -> Iterator[Finding]:
         stored, norm = subject.values[part.name], part.norm
         kind = (norm.stack, norm.pattern or norm.name, part.name == norm.bias, norm.weight_offset != 0)
         rows.setdefault((*kind, stored.dtype, prod(stored.shape)), []).append(part)
-    judged: dict[str, int] = {}
+    judged: dict[str, None] = {}
     loud: set[str] = set()
     for parts in rows.values():
         pattern = parts[0].norm.pattern or parts[0].norm.name
         found = list(_row(parts, subject))
-        judged[pattern] = max(judged.get(pattern, 0), len(parts))
+        judged[pattern] = None
         loud.update([pattern] * bool(found))
         yield from found
-    for pattern, norms in judged.items():
+    for pattern in judged:
         if pattern not in loud:
-            yield RULE.passed(pattern, f"no lone outlier in {norms} {'norm' if norms == 1 else 'norms'}")
+            yield RULE.passed(pattern, "no value stands alone")
     if unread := subject.unread():
         yield RULE.skipped(f"{len(unread)} norms", "values not read; --values all reads them")
 
@@ -131,7 +131,8 @@ def _found(part: _Part, place: Lone, value: float, back: Restored, subject: Subj
     return RULE.warned(
         part.norm.name,
         f"{subject.checkpoint.files[0]}: {part.name}[{place.channel}]: expected about {abs(place.expected):.2g}, found {value:.6g}",
-        f"with exponent bit {back.bit} turned back it is {back.value:.6g}, as {where}: a flipped bit? compare with the source",
+        f"with exponent bit {back.bit} turned back it is {back.value:.6g}, as {where}: a flipped bit?"
+        " `ln-audit verify TARGET --against SOURCE` tells",
         confidence=confidence,
         channel=place.channel,
         found=value,

@@ -10,7 +10,8 @@ next to nothing: all zero, constant, repeated, a single position. Faults that st
 Why it matters: a pass proves nothing about a fault that would have passed. In rows with a variance of hundreds an epsilon of
 1e-6 is the same as one of 1e-5, and whoever concludes from such a recording that the epsilon is right is wrong.
 
-Example: `ln_f against run.safetensors: epsilon: epsilon 1e-06 instead of 1e-05 could have passed too, 0.0002 of the tolerance away`
+Example: `ln_f against run.safetensors: epsilon: epsilon 1e-06 instead of 1e-05 could have passed too:
+no element moves by more than 0.02 % of what rounding explains`
 
 How to mend: record rows that show it: for epsilon, rows of small variance; for RMSNorm instead of LayerNorm, rows whose mean
 is not 0. What these rows hide is no failure; --require resolving-power makes it one that keeps the gate closed (exit 3).
@@ -56,7 +57,7 @@ def _findings(comparison: Comparison, subject: Subject) -> Iterator[Finding]:
         yield RULE.passed(label, f"would have shown {summary.can_tell(comparison)}", **evidence)
     for name, entries in summary.hidden(comparison).items():
         farthest = max(float(each["distance"]) for each in entries)
-        reason = f"{summary.listed(entries)} could have passed too, {farthest:.2g} of the tolerance away"
+        reason = f"{summary.listed(entries)} could have passed too: no element moves by more than {summary.of_rounding(farthest)}"
         skip = RULE.skipped(f"{label}: {name}", reason + checked_elsewhere(name, comparison.norm, subject))
         yield replace(skip, evidence={str(each["name"]): float(each["distance"]) for each in entries})
     for flaw in comparison.degenerate:

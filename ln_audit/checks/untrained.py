@@ -9,9 +9,9 @@ average or a sum over k checkpoints or shards of which some had lost it leaves a
 rotation quantizers fold the gain into the next matrix on purpose, and several published OPT models really have gains of one
 (with trained biases, which is why those are no warning here).
 
-Example: `model.safetensors: model.norm: expected trained values, found gain all 1 and bias all 0`
+Example: `model.safetensors: model.norm.weight: expected trained values, found gain all 1 and bias all 0`
 
-How to mend: compare with the source checkpoint, or give a recording: it decides.
+How to mend: hold it to its source (`ln-audit verify TARGET --against SOURCE`), or give a recording: it decides.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ln_audit.core import Norm
 
 RULE = Rule("LN103", "untrained")
+_COMPARE = "`ln-audit verify TARGET --against SOURCE` tells"
 _MOST_PARTS = 16  # the largest k of 1/k: shards and averaged checkpoints are seldom more
 
 
@@ -41,12 +42,14 @@ def check(subject: Subject) -> Iterator[Finding]:
         if norm.gain is None or norm.gain not in subject.arrays or subject.arrays[norm.gain].size == 0:
             continue
         if norm.name in initial:
-            found = "gain all 1 and bias all 0" if norm.bias in subject.arrays else "gain all 1"
+            biased = norm.bias in subject.arrays
+            found = "gain all 1 and bias all 0" if biased else "gain all 1"
+            tensors = f"{norm.gain} and {norm.bias}" if biased else norm.gain
             yield RULE.warned(
                 norm.name,
-                f"{subject.checkpoint.files[0]}: {norm.name}: expected trained values, found {found}",
+                f"{subject.checkpoint.files[0]}: {tensors}: expected trained values, found {found}",
                 f"{_extent(norm, initial, subject)}re-initialised by a loader, or folded into the next matrix on purpose?"
-                " compare with the source",
+                f" {_COMPARE}",
                 confidence="possible",
             )
         elif constants.get(norm.name, 1.0) not in {0.0, 1.0}:  # zeros are zero-gain's
@@ -95,7 +98,7 @@ def _other_constant(norm: Norm, constants: Mapping[str, float], subject: Subject
         norm.name,
         f"{subject.checkpoint.files[0]}: {norm.gain}: expected trained gains, found all {value:.6g}{told}",
         f"{also}an average or a sum of checkpoints or shards of which some had lost it, a wrong offset, or an initial value of its"
-        " own? compare with the source",
+        f" own? {_COMPARE}",
         confidence="likely" if same == 1 else "possible",
         constant=value,
     )

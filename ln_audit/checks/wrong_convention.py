@@ -51,7 +51,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.passed(where, f"{model_type} is of family {family.name}")
         else:
             told = f"{where}: expected {family.name} (--family), found {str(model_type)[:60]!r}"
-            yield RULE.failed(where, told, "a family of your own is a table: --family FILE.toml, see docs/families.md")
+            yield _another_family(where, told, str(model_type))
     held = _held(subject)
     kinds = {promise.kind for promise in held}
     if demand.kind is not None:
@@ -70,6 +70,15 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield RULE.failed(
                 family.name, f"{family.name}: gain offset: expected {demand.offset:g} (--offset), found {told}"
             )
+
+
+def _another_family(where: str, told: str, model_type: str) -> Finding:
+    """The caller's family is not the config's: said first where that is another known one, because it explains the rest."""
+    other = index()["model_types"].get(model_type)
+    if other is None:
+        return RULE.failed(where, told, "a family of your own is a table: --family FILE.toml, see docs/families.md")
+    way = f"its own config says that it is of family {other}: leave --family out, or give --family {other}"
+    return RULE.failed(where, told, way, explains="what differs from the family that was given")
 
 
 def _other_class(subject: Subject, family: Family) -> Iterator[Finding]:

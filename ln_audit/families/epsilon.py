@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.core import Checkpoint, Place
 from ln_audit.families import containers
-from ln_audit.formats.shown import shown
+from ln_audit.formats.shown import number, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ln_audit.core import Origin
+    from ln_audit.core import Norm, Origin
     from ln_audit.demand import Demand
     from ln_audit.families import schema
     from ln_audit.formats.config import Config
@@ -113,3 +113,13 @@ def _place(config: Config, key: str) -> Place | None:
         return Place(config.at(key), float(value))
     except OverflowError:
         return Place(config.at(key), inf)
+
+
+def mended(norm: Norm, value: float) -> str:
+    """What to change, and where, for a norm to run with `value`."""
+    where, _, key = norm.eps_source.rpartition(": ")
+    if norm.eps_origin == "written" and where:
+        return f"set {key} to {number(value)} in {where}, or convert again"
+    if norm.eps_origin == "default":
+        return f"write {number(value)} into the config under that key"
+    return "the caller says so" if norm.eps_origin == "given" else "no file holds it, so none can be changed"

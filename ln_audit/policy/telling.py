@@ -11,6 +11,7 @@ from ln_audit.demand import Demand
 from ln_audit.errors import LnAuditError, UsageError
 from ln_audit.policy.applying import ALL, work
 from ln_audit.policy.found import OWN, PROJECT, read
+from ln_audit.policy.taken_for import doubt, taken_for
 from ln_audit.printable import one_line, without_secrets
 from ln_audit.sources import hub_target, source_of
 from ln_audit.sources.hub_cache import COMMIT
@@ -62,14 +63,17 @@ def _asked(policy: Policy) -> Iterator[str]:
         yield f"waiver: {find(waiver.rule).RULE.name} of {waiver.norm} until {waiver.until}: {waiver.reason}"
     yield f"targets: {len(policy.targets)}"
     for each in policy.targets:
-        yield f"  {without_secrets(each.target)}"
+        yield f"  {without_secrets(each.target)} ({taken_for(each.target, each.rules.revision)})"
         yield from (f"    {line}" for line in _of_target(each.rules))
 
 
 def _of_target(rules: Rules) -> Iterator[str]:
     for label, value in (
         ("revision", rules.revision),
-        ("held to the norms of", rules.against and without_secrets(rules.against)),
+        (
+            "held to the norms of",
+            rules.against and f"{without_secrets(rules.against)} ({taken_for(rules.against, None)})",
+        ),
         ("as a model trained further", "yes" if rules.expect == "derived" else None),
         ("held to the lock", rules.lock),
         ("held to the family", rules.family),
@@ -123,6 +127,10 @@ def _warnings(policy: Policy) -> Iterator[str]:
 
 def _never(each: PolicyTarget, policy: Policy) -> Iterator[str]:
     rules, on_hub = each.rules, source_of(each.target) == "hub"
+    if told := doubt(each.target):
+        yield f"taken for {taken_for(each.target, rules.revision)}; {told}"
+    if told := "" if rules.against is None else doubt(rules.against):
+        yield f"against: {without_secrets(rules.against or '')} taken for {taken_for(rules.against or '', None)}; {told}"
     if rules.commits and not on_hub:
         yield "revisions: this is no model on the Hub and has no commit: it will fail (LN304)"
     if on_hub and (rules.pinned or policy.rules.pinned):

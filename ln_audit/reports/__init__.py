@@ -89,7 +89,17 @@ def find(name: str) -> Output:
 
 
 def of_file(file: str, otherwise: Output) -> Output:
-    """The output that a file's suffix names, else another."""
+    """The output that a file's suffix names, else another.
+
+    Raises `UsageError` for a suffix that names none where no format was asked for: text in it would be a surprise.
+    """
     named = PurePath(file).name.lower()
     ends = [(len(suffix), output) for output in REPORTS for suffix in output.SUFFIXES if named.endswith(suffix)]
-    return max(ends, key=lambda each: each[0])[1] if ends else otherwise
+    if ends:
+        return max(ends, key=lambda each: each[0])[1]
+    unknown = PurePath(file).suffix
+    if unknown and otherwise.NAME == "text":
+        known = ", ".join(suffix for output in REPORTS for suffix in output.SUFFIXES)
+        told = f"--output {file}: expected a suffix that names a format ({known}), found {shown(unknown)}"
+        raise UsageError(told, hint=f"name the format before it: {', '.join(names())}, as in --output text={file}")
+    return otherwise

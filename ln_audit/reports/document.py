@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from ln_audit.demand import Policy
 
 SCHEMA = "ln-audit.report/1"
+_SHOWN = 4  # reports in the repr of a run
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """One call of the program: the reports of all its targets, or the reason why there are none.
 
@@ -35,6 +36,12 @@ class Run:
     def verdict(self) -> str:
         """pass, fail, incomplete, or error when the call was rejected or ln-audit itself failed."""
         return {0: "pass", 1: "fail", 3: "incomplete"}.get(self.exit_code, "error")
+
+    def __repr__(self) -> str:
+        """What a person reads at a prompt."""
+        told = [*([self.error.message] if self.error is not None else []), *map(repr, self.reports[:_SHOWN])]
+        more = f", and {len(self.reports) - _SHOWN:,} more" if len(self.reports) > _SHOWN else ""
+        return f"<Run {self.verdict}: {', '.join(told) or 'no reports'}{more}>"
 
 
 def exit_code(reports: Sequence[Report]) -> int:

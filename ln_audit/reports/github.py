@@ -12,6 +12,7 @@ from ln_audit.printable import short
 from ln_audit.reports.address import repository_path
 from ln_audit.reports.grouping import grouped
 from ln_audit.reports.summary import NOTHING, counts, label, name, times, verdict
+from ln_audit.result import leads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +53,8 @@ def _of_run(run: Run) -> Iterator[Annotation]:
 def _of_report(report: Report) -> Iterator[Annotation]:
     target, file = name(report), repository_path(report.source, "")
     for status, level in (("fail", "error"), ("warn", "warning")):
-        for group in grouped(finding for finding in report.findings if finding.status == status):
+        chosen = [finding for finding in report.findings if finding.status == status]
+        for group in grouped(sorted(chosen, key=lambda finding: not leads(finding))):
             said = "; ".join(filter(None, (group.message, group.reason)))
             place = repository_path(report.source, group.message)
             yield Annotation(level, f"{label(group.first)}{times(group.count)}", f"{target}: {said}", place)

@@ -1,21 +1,32 @@
-"""Findings that say the same of many norms, said once: `h.{0…11}.ln_1: expected a gain, found no such tensor`."""
+"""Findings that say the same of many norms, said once: `h.{0…11}.ln_1: expected a gain, found no such tensor`.
+
+Where they say the same but for what was measured, the worst of them says it, in digits that a person reads.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ln_audit.result import Finding
 
-# A number that stands alone is a measured one (`found 0.25`); digits inside a name (`h.3.ln_1`) are an index.
-_NUMBER = re.compile(r"(?P<alone>(?<![\w.])-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?!\w|\.\w))|[0-9]+")
+# A number that stands alone is a measured one (`found 0.25`), and so is a digest; digits inside a name (`h.3.ln_1`) are an index.
+_NUMBER = re.compile(
+    r"(?P<alone>(?<![\w.])[0-9a-f]{12}(?![\w.])|(?<![\w.])-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?!\w|\.\w))|[0-9]+"
+)
 _WORD = re.compile(r"[^\W\d]*\W*\Z")  # what stands right before a number: `experts.`
 _BETWEEN = "\0"  # no finding has one: their text is one printable line
+# A measured number, as messages write them: between spaces or brackets, never a part of a name.
+_DECIMAL = re.compile(r"(?<![^\s(\[])-?[0-9]+(?:\.[0-9]+(?:e[+-]?[0-9]+)?|e[+-]?[0-9]+)(?=[\s,;)\]]|\Z)")
+_WHOLE = re.compile(r"(?<![^\s(\[])-?[0-9]+(?=[\s,;)\]]|\Z)")
+_DIGITS, _ALL_DIGITS = 6, 17  # that a person reads, and that tell every float64; JSON has them all
+_HOW_FAR = ("apart", "max_error_ratio")  # evidence that says how far off a finding is
 _MOST_RUNS = 8
 _MOST_DIGITS = 9  # of an index; what is longer is no layer's number
 
@@ -34,8 +45,8 @@ class Group:
 def grouped(findings: Iterable[Finding]) -> list[Group]:
     """The findings in groups, in the order of each one's first.
 
-    A group's names are exact: its members differ in one index, and `{…}` lists all that it takes. Measured numbers that
-    differ are given as the smallest and the largest.
+    A group's names are exact: its members differ in one index, and `{…}` lists all that it takes. Where measured numbers
+    differ, the message is that of one member, the one furthest off where the findings say how far each is.
     """
     alike: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
@@ -57,14 +68,14 @@ def _parts(same: Sequence[Finding]) -> Iterator[Group]:
         (column for column in indexes if len(set(column)) > 1), key=lambda column: (-len(set(column)), column)
     )
     if _in_step(texts[0], columns):
-        yield from map(_alone, same)
+        yield from map(_brief, same)
         return
     apart: dict[tuple[str, ...], list[int]] = {}
     for at in range(len(same)):
         apart.setdefault(tuple(column[at] for column in varying[1:]), []).append(at)
     for members in apart.values():
         if not varying or len(members) == 1:  # the same norm more than once: each says something of its own
-            yield from (_alone(same[at]) for at in members)
+            yield from (_brief(same[at]) for at in members)
         else:
             yield _together([same[at] for at in members], [texts[at] for at in members])
 
@@ -89,17 +100,62 @@ def _index(text: str) -> list[bool]:
     return [match.start() < subject or match["alone"] is None for match in _NUMBER.finditer(text)]
 
 
-def _alone(finding: Finding) -> Group:
+def alone(finding: Finding) -> Group:
+    """A finding by itself, word for word."""
     return Group(finding, 1, finding.subject, finding.message, finding.reason)
+
+
+def _brief(finding: Finding) -> Group:
+    return Group(finding, 1, finding.subject, brief(finding.message), brief(finding.reason))
 
 
 def _together(members: Sequence[Finding], texts: Sequence[str]) -> Group:
     columns = [*zip(*(_numbers(text) for text in texts), strict=True)]
     flags = _index(texts[0])
     names = {column for column, is_index in zip(columns, flags, strict=True) if is_index}
-    told = iter(_all_of(column) if column in names else _extremes(column) for column in columns)
+    told = iter(_all_of(column) if column in names else column[0] for column in columns)
     subject, message, reason = _NUMBER.sub(lambda _: next(told), texts[0]).split(_BETWEEN)
-    return Group(members[0], len(members), subject, message, reason)
+    measured = _measured(texts[0], [column not in names and len(set(column)) > 1 for column in columns])
+    if any(measured):
+        one, which = _worst(members)
+        if measured[0]:
+            message, reason = f"{one.message}; {which} of {subject}", one.reason
+        else:
+            reason = f"for example: {one.reason}"
+    return Group(members[0], len(members), subject, brief(message), brief(reason))
+
+
+def _measured(text: str, varies: Sequence[bool]) -> tuple[bool, bool]:
+    """Whether a number that is part of no name varies in the message, and in the reason."""
+    _, message, _ = text.split(_BETWEEN)
+    begins = text.index(_BETWEEN)
+    ends = begins + 1 + len(message)
+    at = [match.start() for match, vary in zip(_NUMBER.finditer(text), varies, strict=True) if vary]
+    return any(begins < place < ends for place in at), any(place > ends for place in at)
+
+
+def _worst(members: Sequence[Finding]) -> tuple[Finding, str]:
+    """The member that is furthest off, as its evidence says, or one of them."""
+    for key in _HOW_FAR:
+        apart = [finding.evidence.get(key) for finding in members]
+        if all(isinstance(each, (int, float)) for each in apart):
+            return max(zip(apart, members, strict=True), key=lambda pair: float(pair[0] or 0))[1], "the worst"
+    return members[0], "one"
+
+
+def brief(text: str) -> str:
+    """The text with decimal numbers in six digits, or in as many as keep those apart that are not the same."""
+    found = {match[0] for match in _DECIMAL.finditer(text)}
+    whole = {float(match[0]) for match in _WHOLE.finditer(text)}
+    for digits in range(_DIGITS, _ALL_DIGITS):
+        shorter = {each: min(f"{float(each):.{digits}g}", each, key=len) for each in found}
+        if len(whole.union(map(float, shorter.values()))) == len(whole.union(map(float, found))):
+            return _DECIMAL.sub(partial(_as, shorter), text)
+    return text
+
+
+def _as(shorter: Mapping[str, str], match: re.Match[str]) -> str:
+    return shorter[match[0]]
 
 
 def _all_of(values: Sequence[str]) -> str:
@@ -119,11 +175,3 @@ def _all_of(values: Sequence[str]) -> str:
 
 def _run(start: int, end: int) -> str:
     return str(start) if start == end else f"{start}, {end}" if end == start + 1 else f"{start}…{end}"
-
-
-def _extremes(values: Sequence[str]) -> str:
-    """0.25 to 0.5: the smallest and the largest of measured numbers; no list, as that of an index is."""
-    if len(set(values)) == 1:
-        return values[0]
-    ordered = sorted(values, key=lambda value: float(value.replace(",", "")))
-    return f"{ordered[0]} to {ordered[-1]}"

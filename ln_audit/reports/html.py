@@ -11,6 +11,16 @@ from typing import TYPE_CHECKING
 
 from ln_audit.printable import one_line
 from ln_audit.reports.page import page
+from ln_audit.reports.summary import (
+    counts,
+    leading,
+    name,
+    nothing,
+    of_status,
+    source_title,
+    undecided,
+    worst_first,
+)
 from ln_audit.reports.wording import count, facts, size
 from ln_audit.resolving_power.summary import lines
 
@@ -18,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ln_audit.comparison import Comparison
-    from ln_audit.core import Norm
     from ln_audit.reports.document import Run
     from ln_audit.reports.pictures.picture import Picture
     from ln_audit.result import Finding, NormReport, Report
@@ -71,6 +80,8 @@ class Section:
 
     number: int
     report: Report
+    leading: tuple[Ruled, ...]
+    undecided: tuple[Ruled, ...]
     ruled: dict[str, tuple[Ruled, ...]]
     comparisons: tuple[Compared, ...]
     profiles: tuple[Picture, ...]
@@ -88,8 +99,17 @@ def render(run: Run) -> str:
     sections = [_section(at, report, room) for at, report in enumerate(run.reports, 1)]
     worst = sorted(sections, key=lambda each: _ORDER.index(each.report.verdict.word))
     return page(
-        "report.html", run=run, sections=sections, worst=worst, count=count, facts=facts, size=size, share=share
-    )
+        "report.html", run=run, sections=sections, worst=worst, count=count, facts=facts, size=size, share=share,
+        counts=counts, heading=heading(run), nothing=nothing, source=source_title,
+    )  # fmt: skip
+
+
+def heading(run: Run) -> str:
+    """FAIL: models/b and 2 more: the verdict, and whose it is."""
+    if run.error is not None or not run.reports:
+        return run.verdict.upper()
+    first, *more = worst_first(run)
+    return f"{run.verdict.upper()}: {name(first)}{f' and {len(more):,} more' if more else ''}"
 
 
 def share(ratio: float) -> str:
@@ -103,33 +123,29 @@ def _section(number: int, report: Report, most: int) -> Section:
     from ln_audit.reports.pictures.depth_profile import depth_profiles
 
     told = sorted(report.comparisons, key=lambda each: each.status == "pass")[:_RECORDED]
-    compared = [_compared(comparison, report, drawn=at < _MAPPED) for at, comparison in enumerate(told)]
+    compared = [_compared(comparison, drawn=at < _MAPPED) for at, comparison in enumerate(told)]
     statuses = ("fail", "warn", "skip", "pass")
-    ruled = {status: tuple(_ruled(report.findings, status)) for status in statuses}
-    return Section(number, report, ruled, tuple(compared), depth_profiles(report.norms), tuple(_drawn(report, most)))
+    ruled = {status: tuple(_ruled(of_status(report, status))) for status in statuses}
+    first = tuple(_ruled(leading(report))), tuple(_ruled(undecided(report)))
+    pictures = depth_profiles(report.norms), tuple(_drawn(report, most))
+    return Section(number, report, *first, ruled, tuple(compared), *pictures)
 
 
-def _ruled(findings: Sequence[Finding], status: str) -> Iterator[Ruled]:
+def _ruled(chosen: Sequence[Finding]) -> Iterator[Ruled]:
     """By rule, in the order of the findings; those on which the verdict depends first."""
-    chosen = [finding for finding in findings if finding.status == status]
     for rule in dict.fromkeys(finding.rule for finding in chosen):
         of_rule = sorted((each for each in chosen if each.rule == rule), key=lambda each: not each.required)
         yield Ruled(rule, of_rule[0].name, tuple(of_rule[:_LISTED]), max(0, len(of_rule) - _LISTED))
 
 
-def _compared(comparison: Comparison, report: Report, *, drawn: bool) -> Compared:
+def _compared(comparison: Comparison, *, drawn: bool) -> Compared:
     from ln_audit.reports.pictures.error_map import error_map
     from ln_audit.reports.pictures.resolving_bars import resolving_bars
     from ln_audit.reports.pictures.share_distribution import share_distribution
 
     kinds = (error_map, share_distribution, resolving_bars) if drawn else ()
     made = (draw(comparison) for draw in kinds)
-    norm = _norm(comparison.norm, report)
-    return Compared(comparison, tuple(each for each in made if each is not None), tuple(lines(comparison, norm)))
-
-
-def _norm(name: str, report: Report) -> Norm | None:
-    return next((entry.norm for entry in report.norms if entry.norm.name == name), None)
+    return Compared(comparison, tuple(each for each in made if each is not None), tuple(lines(comparison)))
 
 
 def _drawn(report: Report, most: int) -> Iterator[Drawn]:

@@ -15,14 +15,29 @@ from ln_audit.printable import one_line, short
 from ln_audit.reports.command import reproducing
 from ln_audit.reports.grouping import grouped
 from ln_audit.reports.markdown_table import Align, code, table
-from ln_audit.reports.summary import counts, label, name, passed, rows, times, title, told_facts, verdict, worst_first
+from ln_audit.reports.summary import (
+    counts,
+    label,
+    leading,
+    name,
+    nothing,
+    of_status,
+    passed,
+    rows,
+    times,
+    title,
+    told_facts,
+    undecided,
+    verdict,
+    worst_first,
+)
 from ln_audit.reports.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ln_audit.reports.document import Run
-    from ln_audit.result import Failure, NormReport, Report
+    from ln_audit.result import Failure, Finding, NormReport, Report
 
 NAME = "markdown"
 _LONGEST = 60_000  # characters; a comment on GitHub takes 65,536
@@ -85,6 +100,12 @@ def _report(report: Report, level: str, digests: int, *, alone: bool) -> Iterato
     yield from (f"{level} {verdict(report)}: {code(name(report))}", "")
     if report.error is not None:
         yield from _error(report.error)
+    if told := nothing(report):
+        yield from (told, "")
+    if gaps := undecided(report):
+        yield from (f"{level}# Cannot tell", "")
+        yield from _skipped(gaps, "")
+        yield ""
     yield from _found("Failed", "fail", report, level)
     yield from _found("Warnings", "warn", report, level)
     if report.checkpoint is not None:
@@ -114,7 +135,8 @@ def _error(error: Failure) -> Iterator[str]:
 
 
 def _found(head: str, status: str, report: Report, level: str) -> Iterator[str]:
-    groups = grouped(finding for finding in report.findings if finding.status == status)
+    first = leading(report) if status == "fail" else []
+    groups = [*grouped(first), *grouped(of_status(report, status))]
     if not groups:
         return
     yield from (f"{level}# {head}", "")
@@ -164,19 +186,27 @@ def _of_norm(entry: NormReport) -> Iterator[tuple[str, str, str]]:
 
 
 def _not_checked(report: Report, level: str) -> Iterator[str]:
-    skipped = grouped(finding for finding in report.findings if finding.status == "skip")
+    skipped = of_status(report, "skip")
     if not skipped and not report.not_checked:
         return
     yield from (f"{level}# What was not checked", "")
-    for group in sorted(skipped, key=lambda group: not group.first.required)[:_MOST]:
-        must = ", **the verdict depends on it**" if group.first.required else ""
+    yield from _skipped(skipped, ", **the verdict depends on it**")
+    yield from (f"- {code(line)}" for line in report.not_checked[:_MOST])
+    if more := len(report.not_checked[_MOST:]):
+        yield f"- and {more:,} more, see `--format json`"
+    yield ""
+
+
+def _skipped(skipped: Sequence[Finding], depends: str) -> Iterator[str]:
+    """Those first on which the verdict depends."""
+    groups = sorted(grouped(skipped), key=lambda group: not group.first.required)
+    for group in groups[:_MOST]:
+        must = depends if group.first.required else ""
         yield f"- **{label(group.first)}**{times(group.count)}{must} {code(f'{group.subject}: {group.reason}')}"
         beginning = group.first.evidence.get("table")
         if isinstance(beginning, str):
             yield from ("  - for example, in `ln-audit.toml`, once you know that it is so:", "")
             yield from (f"        {one_line(line)}" for line in beginning.splitlines())
             yield ""
-    yield from (f"- {code(line)}" for line in report.not_checked[:_MOST])
-    if (more := max(0, len(skipped) - _MOST) + max(0, len(report.not_checked) - _MOST)) > 0:
+    if more := sum(group.count for group in groups[_MOST:]):
         yield f"- and {more:,} more, see `--format json`"
-    yield ""

@@ -33,7 +33,8 @@ def render(run: Run, width: int | None = None) -> str:
     lines: list[str] = []
     for report in run.reports:
         named = [short(name(report))] if len(run.reports) > 1 else []
-        lines += [*named, *_accounting(report), ""]
+        if report.error is None or report.norms:  # else the verdict says all there is to say
+            lines += [*named, *_accounting(report), ""]
     accounting = laid_out(lines, width) + "\n" if lines else ""
     return accounting + write(run, quiet=True, verbose=False, width=width)
 

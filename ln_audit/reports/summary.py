@@ -9,6 +9,7 @@ from ln_audit.printable import short
 from ln_audit.reports.grouping import grouped
 from ln_audit.reports.wording import count, facts, size
 from ln_audit.resolving_power import summary as resolving_power
+from ln_audit.result import leads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,11 +71,34 @@ def first(report: Report) -> str:
             return short(report.error.message)
         chosen = [each for each in report.findings if each.status == status and (status != "skip" or each.required)]
         if chosen:
-            one, *more = grouped(chosen)
+            one, *more = grouped(sorted(chosen, key=lambda finding: not leads(finding)))
             said = one.reason if status == "skip" else one.message
             also = sum(group.count for group in more)
             return short(f"{label(one.first)}{times(one.count)}: {said}") + (f" (and {also:,} more)" if also else "")
     return "" if report.verdict.word == "pass" else NOTHING
+
+
+def leading(report: Report) -> list[Finding]:
+    """The failures that explain others: they are said first of all."""
+    return [finding for finding in report.findings if leads(finding)]
+
+
+def undecided(report: Report) -> list[Finding]:
+    """Of an incomplete report, what its verdict depends on and nobody can tell: it is said right below the verdict."""
+    gaps = report.verdict.word == "incomplete"
+    return [finding for finding in report.findings if gaps and finding.status == "skip" and finding.required]
+
+
+def of_status(report: Report, status: str) -> list[Finding]:
+    """The findings of one status that are not said first."""
+    first = {id(finding) for finding in (*leading(report), *undecided(report))}
+    return [finding for finding in report.findings if finding.status == status and id(finding) not in first]
+
+
+def nothing(report: Report) -> str:
+    """That nothing was checked, where nothing else says why a report is incomplete; else empty."""
+    silent = report.verdict.word == "incomplete" and report.error is None and not undecided(report)
+    return NOTHING if silent else ""
 
 
 def label(finding: Finding) -> str:
@@ -113,7 +137,8 @@ def largest(report: Report) -> str:
 
 def source_title(source: SourceReport) -> str:
     """The target as it was given, where that is, and at which commit."""
-    identity = "" if source.identity == source.spec else f" = {short(source.identity, _NAME)}"
+    known = source.kind == "local" or source.identity == source.spec  # a path says where it is
+    identity = "" if known else f" ({short(source.identity, _NAME)})"
     revision = "" if source.revision is None else f" at {short(source.revision[:12])}"
     return f"{short(source.spec, _NAME)}{identity}{revision}"
 
@@ -127,16 +152,17 @@ def told_facts(report: Report) -> Iterator[tuple[str, str]]:
         offset = "" if norm.weight_offset == 0 else f", gain = stored + {norm.weight_offset:g}"
         yield "final norm", f"{norm.name}: {facts(norm)}{offset}"
         parts = [f"{tensor.role} {prod(tensor.shape):,}" for tensor in entry.tensors]
-        yield "", f"{' + '.join(parts) or 'nothing'} = {entry.parameters:,} parameters, counted from checkpoint tensors"
+        told = f"{' + '.join(parts)} =" if len(parts) > 1 else "".join(f"{tensor.role}:" for tensor in entry.tensors)
+        yield "", f"{told} {entry.parameters:,} parameters, counted from checkpoint tensors".lstrip()
     counted = report.parameters
     if counted.all_norms is not None:
         whole = "" if counted.checkpoint is None else f" of {counted.checkpoint:,} parameters"
         yield "all norms", f"{count(len(report.norms), 'norm')}, {counted.all_norms:,}{whole}"
     for comparison in report.comparisons:
-        yield from _compared(comparison, report)
+        yield from _compared(comparison)
     if report.against is not None:
         held = report.against
-        known = f"{held.family}, " if held.family else ""
+        known = f"{held.family}, " if held.family else "family not known, "
         yield "against", f"{source_title(held.source)} ({known}{count(held.pairs, 'norm')} paired)"
         yield "", f"read {_read(held.source)}"
     if report.source.files:
@@ -146,12 +172,11 @@ def told_facts(report: Report) -> Iterator[tuple[str, str]]:
             yield "", f"SHA-256 as published: {', '.join(checked)}"
 
 
-def _compared(comparison: Comparison, report: Report) -> Iterator[tuple[str, str]]:
+def _compared(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "recording", f"{comparison.recording} ({comparison.provenance})"
     yield "", _numbers(comparison)
     yield from (("", note) for note in comparison.notes)
-    of = next((entry.norm for entry in report.norms if entry.norm.name == comparison.norm), None)
-    yield from (("", line) for line in resolving_power.lines(comparison, of))
+    yield from (("", line) for line in resolving_power.lines(comparison))
 
 
 def _numbers(comparison: Comparison) -> str:
@@ -165,7 +190,7 @@ def _numbers(comparison: Comparison) -> str:
     )
     return (
         f"{comparison.positions:,} positions, {told}; largest error"
-        f" {comparison.max_abs_error:.2g}, {comparison.max_error_ratio:.2g} of the tolerance"
+        f" {comparison.max_abs_error:.2g}, {resolving_power.of_rounding(comparison.max_error_ratio)}"
     )
 
 

@@ -11,8 +11,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ln_audit.printable import one_line, short
-from ln_audit.reports.grouping import grouped
-from ln_audit.reports.summary import MARKS, Row, counts, label, passed, rows, times, title, told_facts, verdict
+from ln_audit.reports.grouping import alone, grouped
+from ln_audit.reports.summary import (
+    MARKS,
+    Row,
+    counts,
+    label,
+    leading,
+    nothing,
+    of_status,
+    passed,
+    rows,
+    times,
+    title,
+    told_facts,
+    undecided,
+    verdict,
+)
 from ln_audit.reports.wrapping import HANG, laid_out
 
 if TYPE_CHECKING:
@@ -25,6 +40,7 @@ NAME = "text"
 _MOST = 8  # lines of one rule that are written out; the rest is counted
 _MOST_SKIPS = 3
 _MOST_LINES = 32
+_DEPENDS = " (the verdict depends on it)"
 _MOST_TARGETS = 100  # characters of a target in the table
 
 
@@ -62,15 +78,26 @@ def _report(report: Report, *, quiet: bool, verbose: bool) -> Iterator[str]:
     if report.error is not None:
         yield f"  {HANG}{short(report.error.message)}"
         yield from _hint(report.error)
+    yield from _first(report, verbose=verbose)
     if not quiet:
         yield from (f"  {head:<12} {HANG}{short(text)}" for head, text in told_facts(report))
-    yield from _section("failed", report.findings, "fail", verbose=verbose)
+    yield from _section("failed", of_status(report, "fail"), "fail", verbose=verbose)
+    skipped = of_status(report, "skip")
     if quiet:
-        yield from _undecided([finding for finding in report.findings if finding.required], verbose=verbose)
+        yield from _undecided([finding for finding in skipped if finding.required], _DEPENDS, verbose=verbose)
         return
     yield from _section("warnings", report.findings, "warn", verbose=verbose)
     yield from _section("checked", report.findings, "pass", verbose=True) if verbose else _passed(report)
-    yield from _not_checked(report, verbose=verbose)
+    yield from _not_checked(report, skipped, verbose=verbose)
+
+
+def _first(report: Report, *, verbose: bool) -> Iterator[str]:
+    """What a reader must see before anything else: what explains the rest, and what could not be told."""
+    yield from _section("above all", leading(report), "fail", verbose=verbose)
+    if (gaps := undecided(report)) or nothing(report):
+        yield "  cannot tell"
+        yield from (f"    – {HANG}{told}" for told in filter(None, [nothing(report)]))
+        yield from _undecided(gaps, "", verbose=verbose)
 
 
 def _targets(table: Sequence[Row], width: int | None) -> Iterator[str]:
@@ -148,29 +175,28 @@ def _passed(report: Report) -> Iterator[str]:
         yield _line("pass", f"{label(finding)}{times(number)}", said)
 
 
-def _not_checked(report: Report, *, verbose: bool) -> Iterator[str]:
-    skipped = [finding for finding in report.findings if finding.status == "skip"]
+def _not_checked(report: Report, skipped: Sequence[Finding], *, verbose: bool) -> Iterator[str]:
     if not skipped and not report.not_checked:
         return
     yield "  not checked"
-    yield from _undecided(skipped, verbose=verbose)
+    yield from _undecided(skipped, _DEPENDS, verbose=verbose)
     shown = report.not_checked if verbose else report.not_checked[:_MOST_LINES]
     yield from (f"    – {HANG}{short(line)}" for line in shown)
     if more := len(report.not_checked) - len(shown):
         yield f"    – {HANG}and {more:,} more, see --verbose"
 
 
-def _undecided(skipped: Sequence[Finding], *, verbose: bool) -> Iterator[str]:
+def _undecided(skipped: Sequence[Finding], depends: str, *, verbose: bool) -> Iterator[str]:
     """Skips with their reasons, those first on which the verdict depends; of one rule at most a few, the rest is counted."""
     skipped = sorted(skipped, key=lambda finding: not finding.required)
     for rule in dict.fromkeys(finding.rule for finding in skipped):
         of_rule = [finding for finding in skipped if finding.rule == rule]
-        shown = of_rule if verbose else of_rule[:_MOST_SKIPS]
-        for finding in shown:
-            must = " (the verdict depends on it)" if finding.required else ""
-            yield _line("skip", label(finding), f"{finding.subject}: {finding.reason}{must}")
-            yield from _table(finding)
-        if more := len(of_rule) - len(shown):
+        groups = [alone(finding) for finding in of_rule] if verbose else grouped(of_rule)
+        for group in groups if verbose else groups[:_MOST_SKIPS]:
+            must = depends if group.first.required else ""
+            yield _line("skip", f"{label(group.first)}{times(group.count)}", f"{group.subject}: {group.reason}{must}")
+            yield from _table(group.first)
+        if more := 0 if verbose else sum(group.count for group in groups[_MOST_SKIPS:]):
             yield _line("skip", label(of_rule[0]), f"and {more:,} more, see --verbose")
 
 

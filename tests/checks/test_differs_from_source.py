@@ -8,9 +8,12 @@ from ln_audit.against.compared import compare
 from ln_audit.checks import differs_from_source
 from ln_audit.checks.subject import Twin
 from ln_audit.demand import Demand
+from ln_audit.families.recognise import load
+from ln_audit.result import leads
 from tests.against.made import GAIN, norm, side
 from tests.checks.subject_builder import found, subject
 
+FAMILY = load("gpt2")
 BLOCK, FINAL = norm("layers.0.ln", 0), norm()
 SOURCE = {"layers.0.ln.weight": GAIN, "norm.weight": GAIN * 2}
 
@@ -121,3 +124,92 @@ def test_an_unknown_familys_configs_must_say_the_same_epsilon():
         told = found(differs_from_source, replace(made, twin=Twin("base", "/base", compared)))[-1]
         assert told[0] == status
     assert told[2] == "model.safetensors: rms_norm_eps: expected 1e-06 as base says, found 1e-05"
+
+
+def families(ours, theirs, tensors, **changes):
+    """The findings on an artifact of one family, held to a source of another."""
+    other = {name: values + np.linspace(0.1, 0.9, 8, dtype=np.float32) for name, values in SOURCE.items()}
+    held = compare(side(tensors or other, BLOCK, FINAL, **changes), side(SOURCE, BLOCK, FINAL), "same")
+    made = subject(tensors or other, BLOCK, FINAL, demand=Demand(against="base"), family=ours)
+    return [*differs_from_source.check(replace(made, twin=Twin("base", "/base", held, family=theirs)))]
+
+
+def test_two_families_are_said_first_where_nothing_is_the_sources():
+    first, *rest = families(FAMILY, "llama", None)
+    assert (first.status, first.subject) == ("fail", "family of model.safetensors")
+    assert first.message == (
+        f"model.safetensors: expected a model of family llama, as base is, found one of family {FAMILY.name}"
+    )
+    assert first.evidence == {"explains": "all that differs from the source"}
+    assert leads(first)
+    assert {each.status for each in rest if each.subject in ("layers.0.ln", "norm")} == {"fail"}
+    assert not any(map(leads, rest))
+
+
+def test_one_family_two_names_for_the_same_norms_and_one_that_cannot_be_told_explain_nothing():
+    assert not any(map(leads, families(FAMILY, FAMILY.name, None)))
+    assert not any(map(leads, families(FAMILY, None, None)))
+    assert not any(map(leads, families(None, "llama", None)))
+    assert {each.status for each in families(FAMILY, "llama", SOURCE)} == {"pass"}  # a Mistral in GGUF is a llama
+    half = SOURCE | {"norm.weight": GAIN * 2 + np.linspace(0.1, 0.9, 8, dtype=np.float32)}
+    found_ = families(FAMILY, "llama", half)
+    assert [each.status for each in found_] == ["pass", "fail", "pass"]
+
+
+def test_a_family_that_cannot_be_told_is_named_where_no_norm_could_be_paired():
+    named = {"a.norm.weight": GAIN}
+    compared = compare(side(named, family=None), side({"b.norm.weight": GAIN}, family=None), "same")
+    made = subject(named, demand=Demand(against="base"), family=None)
+    first, *_ = differs_from_source.check(replace(made, twin=Twin("base", "/base", compared)))
+    assert (first.status, first.required) == ("skip", True)
+    assert first.reason == (
+        "no norm of it could be paired with one of base: the family of base and of model.safetensors cannot be told:"
+        " give --family, or --config"
+    )
+
+
+def test_where_norms_were_paired_by_name_a_difference_says_why_that_may_be():
+    named, other = {"a.norm.weight": GAIN}, {"a.norm.weight": GAIN * np.linspace(1, 3, 8, dtype=np.float32)}
+    compared = compare(side(named, family=None), side(other, family=None), "same")
+    made = subject(named, demand=Demand(against="base"))
+    first, *_ = differs_from_source.check(replace(made, twin=Twin("base", "/base", compared)))
+    untold = "the family of base cannot be told, so norms were paired by their tensors' names"
+    assert first.status == "fail"
+    assert first.reason == f"{untold}: perhaps another model: /model and /base; 0 of 1 norms are right"
+
+
+def test_of_unknown_families_another_model_type_leads_and_an_epsilon_names_its_key():
+    named = {"a.norm.weight": GAIN}
+    ours, theirs = {"model_type": "a", "rms_norm_eps": 1e-5}, {"model_type": "b", "rms_norm_eps": 1e-6}
+    compared = compare(side(named, family=None, config=ours), side(named, family=None, config=theirs), "same")
+    made = subject(named, demand=Demand(against="base"), family=None)
+    failed = [
+        each
+        for each in differs_from_source.check(replace(made, twin=Twin("base", "/base", compared)))
+        if each.status == "fail"
+    ]
+    assert [(each.message.partition(": expected")[0], leads(each)) for each in failed] == [
+        ("model.safetensors: model_type", True),
+        ("model.safetensors: rms_norm_eps", False),
+    ]
+    assert failed[1].reason == "the epsilon was not handed on: set rms_norm_eps to 1e-06 in the config"
+
+
+def test_an_epsilon_that_was_not_handed_on_names_the_key_and_the_file():
+    other = replace(FINAL, eps=1e-6, eps_source="config.json: rms_norm_eps")
+    compared = compare(side(SOURCE, BLOCK, other), side(SOURCE, BLOCK, FINAL), "same")
+    made = subject(SOURCE, BLOCK, other, demand=Demand(against="base"))
+    failed = [
+        each
+        for each in differs_from_source.check(replace(made, twin=Twin("base", "/base", compared)))
+        if each.status == "fail"
+    ]
+    assert [each.reason for each in failed] == [
+        "it was not handed on: set rms_norm_eps to 1e-05 in config.json, or convert again"
+    ]
+
+
+def test_how_far_a_norm_is_off_stands_in_its_evidence():
+    half = SOURCE | {"norm.weight": GAIN * 2 + np.linspace(0.125, 0.5, 8, dtype=np.float32)}
+    (wrong,) = [each for each in families(FAMILY, "llama", half) if each.status == "fail"]
+    assert wrong.evidence == {"apart": 0.5}

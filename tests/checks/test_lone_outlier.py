@@ -36,7 +36,7 @@ def scaled(of: Subject, name: str, element: int, factor: float) -> Subject:
 
 
 def test_a_healthy_model_passes_once_for_each_kind_of_norm():
-    assert found(lone_outlier, model({})) == [("pass", "h.{layer}.ln_1", "no lone outlier in 6 norms")]
+    assert found(lone_outlier, model({})) == [("pass", "h.{layer}.ln_1", "no value stands alone")]
 
 
 @pytest.mark.parametrize("bit", [4, 5, 6])
@@ -49,7 +49,8 @@ def test_a_flipped_exponent_bit_is_a_warning_that_names_place_bit_and_value(bit)
     assert finding.message.startswith("model.safetensors: h.3.ln_1.weight[5]: expected about ")
     assert finding.message.endswith(f", found {value:.6g}")
     assert finding.reason == (
-        f"with exponent bit {bit} turned back it is {healthy:.6g}, as in the other layers: a flipped bit? compare with the source"
+        f"with exponent bit {bit} turned back it is {healthy:.6g}, as in the other layers: a flipped bit?"
+        " `ln-audit verify TARGET --against SOURCE` tells"
     )
     told = {key: finding.evidence[key] for key in ("confidence", "channel", "bit", "restored", "found")}
     assert told == {"confidence": "likely", "channel": 5, "bit": bit, "restored": healthy, "found": value}
@@ -96,7 +97,7 @@ def test_a_tensor_that_several_norms_share_counts_once_and_what_was_not_read_is_
         for n in range(5)
     ]
     assert found(lone_outlier, subject({"shared.weight": gain}, *norms)) == [
-        ("pass", "h.{layer}.ln_1", "no lone outlier in 1 norm")
+        ("pass", "h.{layer}.ln_1", "no value stands alone")
     ]
     assert found(lone_outlier, subject({"ln_f.weight": gain}, norm(bias=None, width=64), read=False)) == [
         ("skip", "1 norms", "values not read; --values all reads them")

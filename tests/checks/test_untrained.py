@@ -22,9 +22,13 @@ def test_ones_with_a_trained_bias_pass_and_say_so():
 
 def test_initial_values_are_a_warning():
     initial = {"ln_f.weight": ONES, "ln_f.bias": ZEROS}
-    named = "model.safetensors: ln_f: expected trained values, found"
-    assert found(untrained, subject(initial, norm())) == [("warn", "ln_f", f"{named} gain all 1 and bias all 0")]
-    assert found(untrained, subject(initial, norm(bias=None))) == [("warn", "ln_f", f"{named} gain all 1")]
+    told = "expected trained values, found gain all 1"
+    assert found(untrained, subject(initial, norm())) == [
+        ("warn", "ln_f", f"model.safetensors: ln_f.weight and ln_f.bias: {told} and bias all 0")
+    ]
+    assert found(untrained, subject(initial, norm(bias=None))) == [
+        ("warn", "ln_f", f"model.safetensors: ln_f.weight: {told}")
+    ]
     assert found(untrained, subject({"ln_f.weight": ZEROS}, norm(bias=None, weight_offset=1.0)))[0][0] == "warn"
 
 
@@ -46,7 +50,7 @@ def model(*initial: str) -> Subject:
     return subject(tensors, *blocks, norm())
 
 
-USUAL = "re-initialised by a loader, or folded into the next matrix on purpose? compare with the source"
+USUAL = "re-initialised by a loader, or folded into the next matrix on purpose? `ln-audit verify TARGET --against SOURCE` tells"
 
 
 def reasons(of: Subject) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from ln_audit.checks import wrong_convention
 from ln_audit.core import Declared
 from ln_audit.demand import Demand
 from ln_audit.formats.config import Config
+from ln_audit.result import Finding, leads
 from tests.checks.subject_builder import WHOLE, found, norm, subject
 
 
@@ -52,3 +53,15 @@ def test_a_config_beside_a_container_that_says_otherwise_is_a_warning():
         ),
         ("warn", "config.json: n_embd", "config.json: n_embd: expected 4 (m.gguf), found 8"),
     ]
+
+
+def test_a_config_of_another_known_family_is_said_first_with_the_way_out():
+    def told(model_type: str) -> Finding:
+        config = Config({"model_type": model_type}, "config.json")
+        (finding,) = wrong_convention.check(subject(WHOLE, norm(), demand=Demand(family="gpt2"), config=config))
+        return finding
+
+    other, unknown = told("llama"), told("acme")
+    assert other.reason == "its own config says that it is of family llama: leave --family out, or give --family llama"
+    assert unknown.reason == "a family of your own is a table: --family FILE.toml, see docs/families.md"
+    assert (leads(other), leads(unknown)) == (True, False)

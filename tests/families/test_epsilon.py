@@ -1,12 +1,15 @@
 """Which epsilon is in force, and where it was written."""
 
+from dataclasses import replace
+
 import pytest
 
 from ln_audit.core import Checkpoint, Declared, Place
 from ln_audit.demand import Demand
-from ln_audit.families.epsilon import any_epsilon, find_epsilon
+from ln_audit.families.epsilon import any_epsilon, find_epsilon, mended
 from ln_audit.families.recognise import load
 from ln_audit.families.schema import Epsilon
+from tests.checks.subject_builder import norm
 from tests.families.model import checkpoint, config
 
 
@@ -66,3 +69,17 @@ def test_a_container_whose_loaders_take_no_default_must_state_one_that_is_fixed_
         found = find_epsilon(olmo, "olmo", None, gguf, Demand())
         assert (found.value, found.origin) == (value, origin)
     assert found.source == "m.gguf: olmo.attention.layer_norm_epsilon: expected a number, found no such key"
+
+
+@pytest.mark.parametrize(
+    ("origin", "source", "said"),
+    [
+        ("written", "config.json: rms_norm_eps", "set rms_norm_eps to 1e-06 in config.json, or convert again"),
+        ("written", "m.gguf: llama.eps", "set llama.eps to 1e-06 in m.gguf, or convert again"),
+        ("default", "the loader's default, config.json has no x", "write 1e-06 into the config under that key"),
+        ("given", "given by the caller", "the caller says so"),
+        ("code", "fixed in the model's code", "no file holds it, so none can be changed"),
+    ],
+)
+def test_what_to_change_and_where(origin, source, said):
+    assert mended(replace(norm(), eps_source=source, eps_origin=origin), 1e-6) == said

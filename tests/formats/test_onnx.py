@@ -130,7 +130,9 @@ def test_only_the_ranges_of_external_data_that_are_asked_for_are_read(tmp_path):
 def test_external_data_that_is_not_there_or_too_short_is_refused_with_the_way_out(tmp_path):
     source = _external(tmp_path, location="model.onnx_data")
     data = source.contents.pop("model.onnx_data")
-    with pytest.raises(FormatError, match="expected 'model.onnx_data' beside the model, found no such file$") as caught:
+    with pytest.raises(
+        FormatError, match="(?m)expected 'model.onnx_data' beside the model, found no such file$"
+    ) as caught:
         onnx_format.read_checkpoint(source, "model.onnx")
     assert "download that file too" in caught.value.hint
     source.contents["model.onnx_data"] = data[:-1]

@@ -60,7 +60,7 @@ def test_a_tape_that_never_ends_is_stopped(monkeypatch):
     monkeypatch.setattr(pickle_tape, "MAX_PICKLE", 1_000)
     tape = Tape(b"", "f", more=lambda _: bytes(400))
     assert len(tape.take(1_200)) == 1_200
-    with pytest.raises(UnsupportedError, match=r"^f: expected at most 1,000 bytes of pickle, found more$"):
+    with pytest.raises(UnsupportedError, match=r"(?m)^f: expected at most 1,000 bytes of pickle, found more$"):
         tape.take(1)
     assert MAX_PICKLE > MAX_STRING
 

@@ -58,7 +58,9 @@ def test_a_compressed_block_is_refused_by_the_name_of_its_method():
 def test_a_checksum_that_differs_names_the_block_and_both_sides():
     data = bytearray(tf_writer.table([(b"a", b"bcd")]))
     data[4] ^= 1
-    with pytest.raises(FormatError, match=r"^t: block at byte 0: expected CRC32C 0x[0-9a-f]{8}, found 0x[0-9a-f]{8}$"):
+    with pytest.raises(
+        FormatError, match=r"(?m)^t: block at byte 0: expected CRC32C 0x[0-9a-f]{8}, found 0x[0-9a-f]{8}$"
+    ):
         list(sstable.entries(bytes(data), "t"))
 
 

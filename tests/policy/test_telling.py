@@ -54,9 +54,10 @@ until = 2020-01-31
 {ACME}"""
 
 
-def test_everything_that_it_asks_for_is_said(tmp_path):
+def test_everything_that_it_asks_for_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "ln-audit.toml").write_text(POLICY)
-    assert told(str(tmp_path), None).splitlines() == [
+    assert told(".", None).splitlines() == [
         f"OK  ln-audit.toml, SHA-256 {hashlib.sha256(POLICY.encode()).hexdigest()}",
         "  families: only gpt2",
         "  revisions: a model on the Hub must be given by its commit",
@@ -71,26 +72,27 @@ def test_everything_that_it_asks_for_is_said(tmp_path):
         "  waiver: zero-gain of ln_f until 9999-12-31: pruned",
         "  waiver: not-finite of h.{layer}.ln_1 until 2020-01-31: old",
         "  targets: 6",
-        "    sample",
-        "    https://host/m.gguf",
-        "    org/name",
+        "    sample (the model that ships with ln-audit)",
+        "    https://host/m.gguf (a file on a web server)",
+        f"    org/name (a model on the Hub, pinned to commit {COMMIT[:12]})",
         f"      revision: {COMMIT}",
-        "      held to the norms of: base",
+        "      held to the norms of: base (a model on the Hub, not pinned to a commit)",
         "      as a model trained further: yes",
         "      held to the family: gpt2",
         "      norm of its recordings: ln_f",
         f"      revisions: only {COMMIT}",
         "      recordings: run.safetensors",
-        "    org/other@main",
+        "    org/other@main (a model on the Hub at main, not pinned to a commit)",
         "      revisions: it must be given by its commit",
-        "    ./local",
+        "    ./local (a path on this machine)",
         f"      revisions: only {COMMIT}",
-        "    hf://a/b/../c",
+        "    hf://a/b/../c (a model on the Hub)",
         "warnings:",
         "  ! waiver of not-finite for h.{layer}.ln_1: over since 2020-01-31: it waives nothing and fails (LN303)",
         "  ! family.acme: described, and not among the allowed `families`",
         "  ! org/name: recordings: no file run.safetensors is there now",
         "  ! org/other@main: revisions: it is given by main, not by its commit: it will fail (LN304)",
+        "  ! ./local: taken for a path on this machine; nothing is there now: that folder holds ln-audit.toml",
         "  ! ./local: revisions: this is no model on the Hub and has no commit: it will fail (LN304)",
         "  ! hf://a/b/../c: hf://a/b/../c: expected a file name inside the folder, found '../c'",
     ]
@@ -105,6 +107,20 @@ def test_a_policy_without_targets_is_warned_of(tmp_path, text):
     ]
 
 
+def test_a_mistyped_folder_that_became_a_model_on_the_hub_is_warned_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gemma").mkdir()
+    (tmp_path / "ln-audit.toml").write_text('[[target]]\ntarget = "gema"\nagainst = "gemna"\n')
+    assert told(".", None).splitlines()[1:] == [
+        "  targets: 1",
+        "    gema (a model on the Hub, not pinned to a commit)",
+        "      held to the norms of: gemna (a model on the Hub, not pinned to a commit)",
+        "warnings:",
+        "  ! gema: taken for a model on the Hub, not pinned to a commit; no such path on this machine: did you mean gemma?",
+        "  ! gema: against: gemna taken for a model on the Hub, not pinned to a commit; no such path on this machine: did you mean gemma?",
+    ]
+
+
 def test_a_policy_in_order_has_no_warnings(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lock = FIXTURES / "good" / "gpt2-locked" / "ln-audit.lock"
@@ -112,7 +128,7 @@ def test_a_policy_in_order_has_no_warnings(tmp_path, monkeypatch):
     (tmp_path / "gate.toml").write_text(f'[[target]]\ntarget = "sample"\nlock = "{lock}"\nconfig = "{config}"\n')
     assert told(".", "gate.toml").splitlines()[1:] == [
         "  targets: 1",
-        "    sample",
+        "    sample (the model that ships with ln-audit)",
         f"      held to the lock: {lock}",
         f"      config: {config}",
     ]
@@ -148,4 +164,8 @@ def test_no_policy_is_none_that_is_right(tmp_path):
 
 def test_names_in_it_are_shown_and_not_obeyed(tmp_path):
     (tmp_path / "ln-audit.toml").write_text('targets = ["a\\u202eb", "<script>", "::error::"]\n')
-    assert told(str(tmp_path), None).splitlines()[2:] == ["    a\\u202eb", "    <script>", "    ::error::"]
+    lines = told(str(tmp_path), None).splitlines()[2:]
+    said = " (nothing that is known, and no path on this machine)"
+    assert lines[:3] == [f"    {name}{said}" for name in ("a\\u202eb", "<script>", "::error::")]
+    assert lines[3] == "warnings:"
+    assert all(line.isprintable() for line in lines)

@@ -67,3 +67,10 @@ def test_numbers_that_json_does_not_have_are_null():
     assert (comparison["max_abs_error"], comparison["max_error_ratio"]) == (None, None)
     assert comparison["worst"]["index"] == [0, 1]
     assert plain({"a": (1.0, -inf)}) == {"a": [1.0, None]}
+
+
+def test_at_a_prompt_a_run_is_its_verdict_and_its_reports():
+    assert repr(Run((REPORT, BROKEN), 3)) == f"<Run incomplete: {REPORT!r}, {BROKEN!r}>"
+    assert repr(Run((REPORT,) * 9, 0)) == f"<Run pass: {', '.join([repr(REPORT)] * 4)}, and 5 more>"
+    assert repr(Run((), 2, Failure("usage", "--eps: no", ""))) == "<Run error: --eps: no>"
+    assert repr(Run((), 3)) == "<Run incomplete: no reports>"

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from ln_audit.reports.grouping import grouped
+from ln_audit.reports.grouping import alone, brief, grouped
 from ln_audit.result import Rule
 
 RULE = Rule("LN001", "missing-norm")
@@ -53,14 +53,62 @@ def test_two_indexes_that_vary_together_do_not_name_every_pair_of_them():
     ]
 
 
-def test_measured_numbers_are_the_smallest_and_the_largest():
-    findings = [
-        RULE.failed(f"h.{i}.ln_1", f"h.{i}.ln_1: expected 1,024, found {value}", f"{i} of 12 and {value}")
-        for i, value in enumerate(("-0.5", "1,000.25", "3e-05"))
-    ]
+def measured(*values, **evidence):
+    """A finding of each layer that was measured otherwise."""
+    return [
+        RULE.failed(f"h.{i}.ln_1", f"h.{i}.ln_1: expected 1,024, found {value}", f"{value} in {i}", **{
+            key: each[i] for key, each in evidence.items()
+        })
+        for i, value in enumerate(values)
+    ]  # fmt: skip
+
+
+def test_of_measured_numbers_the_worst_is_the_example():
+    for key in ("apart", "max_error_ratio"):
+        (group,) = grouped(measured("-0.5", "1,000.25", "3e-05", **{key: (1.0, 3.0, 2.0)}))
+        assert group.message == "h.1.ln_1: expected 1,024, found 1,000.25; the worst of h.{0…2}.ln_1"
+        assert (group.count, group.subject, group.reason) == (3, "h.{0…2}.ln_1", "1,000.25 in 1")
+
+
+def test_where_nothing_says_how_far_each_is_off_one_is_the_example():
+    (group,) = grouped(measured("-0.5", "1,000.25"))
+    assert group.message == "h.0.ln_1: expected 1,024, found -0.5; one of h.{0, 1}.ln_1"
+    (group,) = grouped(measured("-0.5", "1,000.25", apart=(1.0, None)))
+    assert group.message.endswith("; one of h.{0, 1}.ln_1")
+
+
+def test_a_digest_is_measured():
+    (group,) = grouped(measured("078c74af2c34", "d6482486261a"))
+    assert group.message == "h.0.ln_1: expected 1,024, found 078c74af2c34; one of h.{0, 1}.ln_1"
+
+
+def test_where_only_the_reason_differs_it_is_an_example():
+    findings = [RULE.failed(f"h.{i}", f"h.{i}: odd", f"it is {i + 0.5}") for i in range(3)]
     (group,) = grouped(findings)
-    assert group.message == "h.{0…2}.ln_1: expected 1,024, found -0.5 to 1,000.25"
-    assert group.reason == "{0…2} of 12 and -0.5 to 1,000.25"
+    assert (group.message, group.reason) == ("h.{0…2}: odd", "for example: it is 0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("found 0.7633542, ratio 0.7943", "found 0.763354, ratio 0.7943"),
+        ("found 1163038400000.0", "found 1.16304e+12"),
+        ("expected 1e-05, found 9.999999747378752e-06", "expected 1e-05, found 9.9999997e-06"),
+        ("expected 1, found 1.0000001", "expected 1, found 1.0000001"),
+        ("expected 4.26664625 ± 3.87e-06, found 4.26664543", "expected 4.266646 ± 3.87e-06, found 4.266645"),
+        ("124439808 elements, 1,109,358 units", "124439808 elements, 1,109,358 units"),
+        ("v1.23456789/x and h.1.23456789", "v1.23456789/x and h.1.23456789"),
+        ("1.5 and 1.50", "1.5 and 1.5"),
+    ],
+)
+def test_numbers_have_six_digits_or_as_many_as_keep_them_apart(text, said):
+    assert brief(text) == said
+
+
+def test_a_finding_that_must_be_word_for_word_is():
+    (finding,) = failed("h.0", said="{}: found 0.12345678901")
+    assert alone(finding).message == "h.0: found 0.12345678901"
+    assert told([finding]) == [(1, "h.0", "h.0: found 0.123457")]
 
 
 def test_other_words_another_reason_or_another_weight_of_the_verdict_are_another_group():

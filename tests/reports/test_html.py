@@ -15,7 +15,7 @@ from ln_audit.reports import html
 from ln_audit.reports.document import Run, exit_code
 from ln_audit.result import Failure, Report, Rule
 from tests.reports import gpt2_sized
-from tests.reports.made import BROKEN, FAILED, REPORT
+from tests.reports.made import BROKEN, CLEAN, FAILED, REPORT, RULE, UNDECIDED
 from tests.reports.page_reader import alternatives, attributes, elements, faults, parsed, text
 from tests.shared import FIXTURES
 
@@ -43,7 +43,7 @@ def rendered(*found: Report) -> str:
 
 CASES: dict[str, tuple[Callable[[], Report], ...]] = {
     "pass": (sample,), "fail": (bad,), "gpt2": (gpt2,), "made": (lambda: REPORT,), "broken": (lambda: BROKEN,),
-    "many findings": (lambda: FAILED,), "several": (sample, lambda: BROKEN, bad), "none": (),
+    "many findings": (lambda: FAILED,), "several": (sample, lambda: BROKEN, bad), "none": (), "undecided": (lambda: UNDECIDED,),
 }  # fmt: skip
 
 
@@ -85,7 +85,31 @@ def test_the_verdict_comes_first_then_what_was_checked_then_what_was_not():
         "Failed", "Checked", "Not checked", "Recording of transformer.ln_f", "Through the depth", "Norm by norm",
         "All norms in numbers",
     ]  # fmt: skip
-    assert text(elements(page, "title")[0]) == f"FAIL – {bad().source.spec} – ln-audit"
+    assert text(elements(page, "title")[0]) == f"FAIL: {bad().source.spec} – ln-audit"
+
+
+def titles_of(*reports: Report) -> list[str]:
+    return [text(each) for each in parsed(rendered(*reports)).iter() if str(each.tag) in ("h1", "h2", "h3")]
+
+
+def test_what_could_not_be_told_and_what_explains_the_rest_stand_right_below_the_verdict():
+    skip = RULE.skipped("ln_f", "no recording", required=True)
+    undecided = replace(CLEAN, findings=(*CLEAN.findings, skip), comparisons=())
+    assert titles_of(undecided)[1:5] == ["INCOMPLETE models/clean", "Cannot tell", "Checked", "All norms in numbers"]
+    leading = RULE.failed("family of m", "m: expected a llama, found a gpt2", "two families", explains="all")
+    assert titles_of(replace(FAILED, findings=(*FAILED.findings, leading)))[1:4] == [
+        "FAIL gpt2 (openai-community/gpt2) at 607a30d783df", "Above all", "Failed",
+    ]  # fmt: skip
+    page = rendered(replace(CLEAN, findings=(), comparisons=()))
+    assert page.index("nothing was checked") < page.index('<dl class="facts">')
+
+
+def test_the_title_and_the_first_banner_name_the_verdict_and_the_target():
+    page = rendered(CLEAN, FAILED, BROKEN)
+    assert text(elements(parsed(page), "title")[0]) == "FAIL: gpt2 and 2 more – ln-audit"
+    assert "FAIL 3 targets: 1 pass, 1 fail, 1 incomplete" in " ".join(text(parsed(page)).split())
+    assert html.heading(Run((), 2, Failure("usage", "no", ""))) == "ERROR"
+    assert html.heading(Run((), 3)) == "INCOMPLETE"
 
 
 def test_text_alternatives_state_the_reports_numbers():

@@ -7,7 +7,7 @@ import pytest
 from ln_audit.reports import markdown
 from ln_audit.reports.document import Run
 from ln_audit.result import NormReport
-from tests.reports.made import GAIN, NORM, REPORT, RUNS, UNLIKE
+from tests.reports.made import CLEAN, FAILED, GAIN, NORM, REPORT, RULE, RUNS, UNLIKE
 from tests.reports.readers import markdown as read
 
 
@@ -39,11 +39,34 @@ def test_a_model_card_has_accounting_digests_and_command():
     assert "```sh\nln-audit verify gpt2@607a30d783dfa663 --recording run.safetensors\n```\n" in said
 
 
-def test_a_required_skip_says_that_the_verdict_depends_on_it():
-    assert (
-        "- **LN201 off-reference**, **the verdict depends on it** `ln_f: no recorded hidden states"
-        in markdown.render(RUNS["incomplete"])
-    )
+def test_what_could_not_be_told_stands_right_below_the_verdict():
+    lines = [line for line in markdown.render(RUNS["incomplete"]).splitlines() if line]
+    assert lines[:3] == [
+        "## INCOMPLETE: `models/c`",
+        "### Cannot tell",
+        "- **LN201 off-reference** `ln_f: no recorded hidden states: give --recording FILE`",
+    ]
+    assert "\n".join(lines).count("LN201") == 2  # and once in the command to reproduce it
+
+
+def test_a_required_skip_of_a_failure_says_that_the_verdict_depends_on_it():
+    skip = RULE.skipped("ln_f", "no recorded hidden states", required=True)
+    failed = replace(FAILED, findings=(*FAILED.findings, skip))
+    assert "- **LN001 missing-norm**, **the verdict depends on it** `ln_f: no" in markdown.render(Run((failed,), 1))
+
+
+def test_nothing_checked_is_said_right_below_the_verdict():
+    said = markdown.render(Run((replace(CLEAN, findings=()),), 3)).splitlines()
+    assert said[2] == "nothing was checked"
+
+
+def test_what_explains_the_rest_is_the_first_failure():
+    leading = RULE.failed("family of m", "m: expected a llama, found a gpt2", "other norms", explains="all")
+    lines = markdown.render(Run((replace(FAILED, findings=(*FAILED.findings, leading)),), 1)).splitlines()
+    assert lines[lines.index("### Failed") + 2 :][:2] == [
+        "- **LN001 missing-norm** `m: expected a llama, found a gpt2`",
+        "  - `other norms`",
+    ]
 
 
 def test_a_family_to_be_described_is_code_to_be_copied():

@@ -32,7 +32,7 @@ all norms                         12   2 norms
 checkpoint                     1,200   buffers left out, tied tensors once
 share of the norms           1.0000%   one in 100
 
-PASS, 1 warning  gpt2 = openai-community/gpt2 at 607a30d783df
+PASS, 1 warning  gpt2 (openai-community/gpt2) at 607a30d783df
 """
     )
 
@@ -47,11 +47,17 @@ def test_histograms_of_a_row_are_small_and_norms_without_bias_have_no_column_for
 def test_each_of_several_artifacts_is_named_above_its_table():
     said = parameters.render(Run((REPORT, BROKEN), 3))
     assert said.startswith("gpt2\nln_f   layer_norm")
-    assert "\n\nx\ntotals: cannot tell (nothing was read)\n" in said
+    assert "totals: cannot tell" not in said  # of what could not be opened the verdict says it all
+    assert said.endswith("INCOMPLETE  x\n  x: expected a, found b\n  → do this\n\n2 targets: 1 pass, 1 incomplete\n")
 
 
 def test_what_cannot_be_told_is_said():
-    assert parameters.render(Run((BROKEN,), 3)).startswith("totals: cannot tell (nothing was read)\n")
+    unknown = replace(BROKEN, error=None, parameters=Parameters(reason="unknown family"))
+    assert parameters.render(Run((unknown,), 3)).startswith("totals: cannot tell (unknown family)\n\nINCOMPLETE  x\n")
+
+
+def test_what_could_not_be_opened_has_no_totals():
+    assert parameters.render(Run((BROKEN,), 3)) == "INCOMPLETE  x\n  x: expected a, found b\n  → do this\n"
 
 
 def test_bars_keep_a_single_outlier_visible():

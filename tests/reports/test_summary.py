@@ -5,7 +5,7 @@ from dataclasses import replace
 from ln_audit.core import FileUse
 from ln_audit.reports import summary
 from ln_audit.reports.document import Run
-from ln_audit.result import CheckpointReport
+from ln_audit.result import AgainstReport, CheckpointReport
 from tests.reports.made import BROKEN, CLEAN, REPORT, RULE, RUNS, UNDECIDED, UNLIKE, WAIVED
 
 
@@ -44,7 +44,7 @@ def test_each_artifact_of_a_folder_is_named():
     folder = replace(
         CLEAN, source=replace(CLEAN.source, spec="quants", files=files), checkpoint=CheckpointReport("gguf", 1, {})
     )
-    assert (summary.name(folder), summary.title(folder)) == ("quants: q4/m.gguf", "quants = /m/models/clean: q4/m.gguf")
+    assert (summary.name(folder), summary.title(folder)) == ("quants: q4/m.gguf", "quants: q4/m.gguf")
     alone = replace(folder, source=replace(folder.source, spec="quants/q4/m.gguf"))
     assert (summary.name(alone), summary.largest(alone)) == ("quants/q4/m.gguf", "q4/m.gguf")
 
@@ -63,3 +63,23 @@ def test_facts_begin_with_the_family_and_end_with_what_was_read():
         ("read", "22.5 kB of 548.1 MB in 6 requests"),
     )
     assert [*summary.told_facts(BROKEN)] == []
+
+
+def test_a_source_whose_family_is_not_known_is_said():
+    held = AgainstReport(replace(CLEAN.source, spec="base"), None, 3)
+    for family, said in ((None, "family not known, 3 norms paired"), ("gpt2", "gpt2, 3 norms paired")):
+        facts = dict(summary.told_facts(replace(CLEAN, against=replace(held, family=family))))
+        assert facts["against"] == f"base ({said})"
+
+
+def test_what_leads_and_what_is_undecided_is_in_no_other_list():
+    leading = RULE.failed("family of m", "m: odd", explains="all")
+    skip = RULE.skipped("ln_f", "why", required=True)
+    failed = replace(CLEAN, findings=(*CLEAN.findings, RULE.failed("x", "x: odd"), leading, skip))
+    assert (summary.leading(failed), summary.undecided(failed), summary.nothing(failed)) == ([leading], [], "")
+    assert [each.subject for each in summary.of_status(failed, "fail")] == ["x"]
+    assert summary.of_status(failed, "skip") == [skip]
+    assert summary.first(failed) == "LN001 missing-norm: m: odd (and 1 more)"
+    blind = replace(CLEAN, findings=(*CLEAN.findings, skip))
+    assert (summary.undecided(blind), summary.of_status(blind, "skip")) == ([skip], [])
+    assert summary.nothing(replace(CLEAN, findings=())) == summary.NOTHING

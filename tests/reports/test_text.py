@@ -8,13 +8,13 @@ from ln_audit.result import Failure, Rule
 from tests.reports.made import BROKEN, CLEAN, FAILED, REPORT, RULE
 
 WHOLE = """\
-PASS, 1 warning  gpt2 = openai-community/gpt2 at 607a30d783df
+PASS, 1 warning  gpt2 (openai-community/gpt2) at 607a30d783df
   family       gpt2 (model_type "gpt2" in config.json)
   final norm   ln_f: layer_norm, 4 wide, epsilon 1e-05 (config.json: layer_norm_epsilon)
                gain 4 + bias 4 = 8 parameters, counted from checkpoint tensors
   all norms    1 norm, 8 of 124 parameters
   recording    run.safetensors (recording given by the caller)
-               2 positions, 8 elements; largest error 1e-07, 0.25 of the tolerance
+               2 positions, 8 elements; largest error 1e-07, 25 % of what rounding explains
   read         22.5 kB of 548.1 MB in 6 requests
   warnings
     ! LN101 not-finite: odd
@@ -32,7 +32,7 @@ def test_a_report_reads_at_a_glance():
 
 
 def test_an_error_comes_with_the_way_out():
-    assert text.render(Run((BROKEN,), 3)) == "INCOMPLETE  x = /x\n  x: expected a, found b\n  → do this\n"
+    assert text.render(Run((BROKEN,), 3)) == "INCOMPLETE  x\n  x: expected a, found b\n  → do this\n"
 
 
 TABLE = """\
@@ -80,7 +80,7 @@ def test_several_targets_with_verbose_or_quiet():
     run = Run((CLEAN, BROKEN), 3)
     assert "\nPASS  models/clean" in "\n" + text.write(run, quiet=False, verbose=True)
     assert text.write(run, quiet=True, verbose=False) == (
-        "PASS  models/clean = /m/models/clean\n\nINCOMPLETE  x = /x\n  x: expected a, found b\n  → do this\n\n2 targets: 1 pass, 1 incomplete\n"
+        "PASS  models/clean\n\nINCOMPLETE  x\n  x: expected a, found b\n  → do this\n\n2 targets: 1 pass, 1 incomplete\n"
     )
 
 
@@ -98,7 +98,7 @@ def test_many_failures_that_each_say_something_else_are_counted_unless_asked_for
 
 
 def test_skips_and_notes_are_counted_unless_asked_for():
-    skips = tuple(RULE.skipped(f"h.{i}", "not read") for i in range(5))
+    skips = tuple(RULE.skipped(f"h.{i}", f"not {word}") for i, word in enumerate("abcde"))
     report = replace(REPORT, findings=skips, not_checked=tuple(f"file {i}" for i in range(40)))
     short, whole = text.render(Run((report,), 3)), text.write(Run((report,), 3), quiet=False, verbose=True)
     assert "    – LN001 missing-norm: and 2 more, see --verbose\n" in short
@@ -109,7 +109,8 @@ def test_skips_and_notes_are_counted_unless_asked_for():
 def test_what_the_verdict_depends_on_stands_first_under_not_checked():
     rules = Rule("LN201", "off-reference"), Rule("LN301", "differs-from-source")
     skips = (rules[0].skipped("ln_f", "no recording"), rules[1].skipped("base", "not compared", required=True))
-    lines = text.render(Run((replace(REPORT, findings=skips),), 3)).splitlines()
+    failed = RULE.failed("x", "x: odd")
+    lines = text.render(Run((replace(REPORT, findings=(*skips, failed)),), 1)).splitlines()
     at = lines.index("  not checked")
     assert [line.split()[1] for line in lines[at + 1 : at + 3]] == ["LN301", "LN201"]
 
@@ -136,6 +137,40 @@ def test_text_from_a_checkpoint_cannot_drive_the_terminal():
     assert "\\x1b]0;owned\\x07 \\r\\n\\u202e" in said
 
 
-def test_a_required_skip_says_that_the_verdict_depends_on_it():
-    undecided = replace(REPORT, findings=(RULE.skipped("x", "why", required=True),))
-    assert "    – LN001 missing-norm: x: why (the verdict depends on it)\n" in text.render(Run((undecided,), 3))
+def test_a_required_skip_of_a_failure_says_that_the_verdict_depends_on_it():
+    skip, failed = RULE.skipped("x", "why", required=True), RULE.failed("y", "y: odd")
+    report = replace(REPORT, findings=(skip, failed))
+    for quiet in (False, True):
+        said = text.write(Run((report,), 1), quiet=quiet, verbose=False)
+        assert "    – LN001 missing-norm: x: why (the verdict depends on it)\n" in said
+
+
+def test_what_could_not_be_told_stands_right_below_the_verdict_and_only_there():
+    skips = tuple(RULE.skipped(f"h.{i}", "not read", required=True) for i in range(5))
+    report = replace(CLEAN, findings=(*CLEAN.findings, *skips), comparisons=())
+    for quiet in (False, True):
+        said = text.write(Run((report,), 3), quiet=quiet, verbose=False)
+        assert said.splitlines()[:3] == [
+            "INCOMPLETE  models/clean",
+            "  cannot tell",
+            "    – LN001 missing-norm (5×): h.{0…4}: not read",
+        ]
+        assert said.count("not read") == 1
+    assert text.write(Run((report,), 3), quiet=False, verbose=True).count(": not read") == 5
+
+
+def test_nothing_checked_is_said_right_below_the_verdict():
+    said = text.render(Run((replace(CLEAN, findings=()),), 3))
+    assert said.startswith("INCOMPLETE  models/clean\n  cannot tell\n    – nothing was checked\n  family ")
+
+
+def test_what_explains_the_rest_is_said_first_and_only_there():
+    leading = RULE.failed("family of m", "m: expected a llama, found a gpt2", "two families", explains="all")
+    said = text.render(Run((replace(FAILED, findings=(*FAILED.findings, leading)),), 1))
+    assert said.splitlines()[1:4] == [
+        "  above all",
+        "    ✗ LN001 missing-norm: m: expected a llama, found a gpt2",
+        "      two families",
+    ]
+    assert said.count("two families") == 1
+    assert "  failed\n    ✗ LN001 missing-norm (10×): " in said

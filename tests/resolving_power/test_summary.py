@@ -6,7 +6,6 @@ from math import inf
 import pytest
 
 from ln_audit.resolving_power import summary
-from tests.checks.subject_builder import norm
 from tests.reports.made import COMPARISON
 
 
@@ -34,24 +33,30 @@ FOUND = replace(
 )
 
 
-def test_a_report_says_what_is_told_and_what_is_not_and_where_epsilon_was_checked():
-    assert list(summary.lines(FOUND, norm())) == [
-        "can tell: 2 faults: epsilon (1 of 3), kind",
-        "cannot tell: epsilon 1e-06 or 0 instead of 1e-05 on these rows; epsilon was checked in config.json: layer_norm_epsilon",
-        "too tame for: square or sum overflowed",
-        "smallest relative change seen: gain 1e-07, in the weakest channel (7) 3e-06; bias 2e-07, in the weakest channel (7) and 2 more none",
-        "degenerate: a single position",
+def test_a_report_says_in_plain_words_what_no_finding_says():
+    gain = "a gain off by 1e-07 of its value, by 3e-06 in channel 7"
+    bias = "a bias off by 2e-07 of its value, none in 3 channels, among them channel 7"
+    assert list(summary.lines(FOUND)) == [
+        "no row of it could show: square or sum overflowed",
+        f"would have seen {gain}; {bias}",
     ]
 
 
 def test_nothing_is_said_of_a_recording_that_was_not_looked_into():
-    assert list(summary.lines(COMPARISON, norm())) == []
+    assert list(summary.lines(COMPARISON)) == []
 
 
-def test_epsilons_source_is_named_only_where_epsilon_cannot_be_told():
-    blind = replace(FOUND, cannot_tell=(entry("kind", "RMSNorm", "these rows"),))
-    assert "cannot tell: RMSNorm on these rows" in list(summary.lines(blind, norm()))
-    assert "cannot tell: RMSNorm on these rows" in list(summary.lines(replace(blind, smallest_changes=()), None))
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (0.0, "0 % of what rounding explains"), (0.0003, "0.03 % of what rounding explains"),
+        (0.212, "21 % of what rounding explains"), (0.999, "0.999 times what rounding explains"),
+        (1.0, "1 times what rounding explains"), (12.34, "12.3 times what rounding explains"),
+        (inf, "inf times what rounding explains"),
+    ],
+)  # fmt: skip
+def test_an_error_ratio_is_a_part_of_what_rounding_explains(ratio, said):
+    assert summary.of_rounding(ratio) == said
 
 
 def test_one_fault_is_one():
@@ -64,8 +69,8 @@ def test_one_fault_is_one():
     [
         ((), ""),
         ((change("bias", None, None, 0),), ""),
-        ((change("gain", inf, inf, 48),), "gain none, in any channel"),
-        ((change("gain", 1e-7, inf, 1),), "gain 1e-07, in the weakest channel (7) none"),
+        ((change("gain", inf, inf, 48),), "no gain that is off, in any channel"),
+        ((change("gain", 1e-7, inf, 1),), "a gain off by 1e-07 of its value, none in channel 7"),
     ],
 )
 def test_changes(changes, said):
