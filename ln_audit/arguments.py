@@ -26,9 +26,10 @@ FAULTS = (
 
 
 def word(name: str, value: object) -> str:
-    """A word or a path as a string. Raises `UsageError` for anything else, bytes among it."""
+    """A word or a path as a string. Raises `UsageError` for anything else, bytes among it, and for what no file can be called."""
     try:
         found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+        os.fsencode(found or "")  # half of a pair of surrogates has no bytes
     except FAULTS:
         found = None
     if not isinstance(found, str):

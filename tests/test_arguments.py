@@ -92,6 +92,7 @@ def test_what_is_meant_is_what_it_becomes(reader: Any, value: Any, expected: Any
     [
         (arguments.word, b"x", "a word or a path, found b'x'"),
         (arguments.word, 3, "a word or a path, found 3"),
+        (arguments.word, "\ud800", "a word or a path, found '\\ud800'"),
         (arguments.word, BytesPath(), "a word or a path, found <"),
         (arguments.word, Odd(), "a word or a path, found <"),
         (arguments.words, b"ab", "a word or a path, or a list of them, found b'ab'"),
