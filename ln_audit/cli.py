@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from ln_audit.options import Plain, PlainGroup
 from ln_audit.policy_commands import commands as policy_commands
 from ln_audit.record import asked
 from ln_audit.record.recipe import Recipe
+
+if TYPE_CHECKING:
+    from ln_audit.result import Report
 
 app = typer.Typer(
     name="ln-audit",
@@ -44,66 +47,30 @@ def _top(version: Annotated[bool, typer.Option("--version", help="Print the vers
         raise typer.Exit(0)
 
 
+# In the order of the help: what most calls use comes first.
 @app.command(cls=Plain, epilog=opt.ENVIRONMENT)
 def verify(
-    ctx: typer.Context,
-    targets: opt.Targets = None,
-    against: opt.Against = None,  # the order of the help: what most calls use comes first
-    lock: opt.Lock = None,
-    recording: opt.Recordings = None,
-    record: opt.RecordNow = False,
-    require: opt.Require = None,
-    strict: opt.Strict = False,
-    policy: opt.Policy = None,
-    format_: opt.Format = "text",
-    output_: opt.Output = None,
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    family: opt.Family = None,
-    config: opt.Config = None,
-    eps: opt.Eps = None,
-    kind: opt.Kind = None,
-    offset: opt.Offset = None,
-    expect: opt.Expect = None,
-    norm: opt.NormName = None,
-    before: opt.Before = None,
-    after: opt.After = None,
-    output_dtype: opt.OutputDtype = None,
-    before_rounded: opt.BeforeRounded = None,
-    text: opt.RecordText = None,
-    random: opt.RecordRandom = None,
-    dtype: opt.RecordDtype = None,
+    ctx: typer.Context, targets: opt.Targets = None, against: opt.Against = None, lock: opt.Lock = None,
+    recording: opt.Recordings = None, record: opt.RecordNow = False, require: opt.Require = None,
+    strict: opt.Strict = False, policy: opt.Policy = None, format_: opt.Format = "text", output_: opt.Output = None,
+    quiet: opt.Quiet = False, verbose: opt.Verbose = False,
+    family: opt.Family = None, config: opt.Config = None, eps: opt.Eps = None, kind: opt.Kind = None,
+    offset: opt.Offset = None, expect: opt.Expect = None,
+    norm: opt.NormName = None, before: opt.Before = None, after: opt.After = None,
+    output_dtype: opt.OutputDtype = None, before_rounded: opt.BeforeRounded = None,
+    text: opt.RecordText = None, random: opt.RecordRandom = None, dtype: opt.RecordDtype = None,
     device: opt.RecordDevice = None,
-    values: opt.Values = None,
-    revision: opt.Revision = None,
-    offline: opt.Offline = False,
-    full: opt.Full = False,
+    values: opt.Values = None, revision: opt.Revision = None, offline: opt.Offline = False, full: opt.Full = False,
     no_color: opt.NoColor = False,
-) -> None:
+) -> None:  # fmt: skip
     """Are these artifacts' norms what they should be?"""
     demand = Demand(
-        recordings=tuple(recording or ()),
-        before=before,
-        after=after,
-        output_dtype=output_dtype,
-        before_rounded=before_rounded,
-        norm=norm,
-        config=config,
-        family=family,
-        kind=kind,
-        eps=opt.number("--eps", eps),
-        offset=opt.number("--offset", offset),
-        values=call.values(values),
-        against=against,
-        expect=call.expect(expect, against),
-        lock=lock,
-        require=tuple(require or ()),
-        strict=strict,
-        revision=revision,
-        offline=offline,
-        full=full,
-        progress=terminal.obeys_escapes(sys.stderr) and not quiet,
-    )
+        recordings=tuple(recording or ()), before=before, after=after, output_dtype=output_dtype,
+        before_rounded=before_rounded, norm=norm, config=config, family=family, kind=kind, eps=opt.number("--eps", eps),
+        offset=opt.number("--offset", offset), values=call.values(values), against=against,
+        expect=call.expect(expect, against), lock=lock, require=tuple(require or ()), strict=strict, revision=revision,
+        offline=offline, full=full, progress=terminal.obeys_escapes(sys.stderr) and not quiet,
+    )  # fmt: skip
     demand = call.under_policy(demand, targets or (), policy)
     writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color, command=ctx.obj)
     demand = replace(demand, pictures=writer.pictures)
@@ -111,16 +78,22 @@ def verify(
 
     held = work(demand, targets or ())
     recipe = asked.to_record(record, Recipe(text, dtype=dtype, device=device), random, held)
+    reports = _audited(held, demand) if recipe is None else _recorded(held, recipe, demand)
+    raise typer.Exit(writer.write(reports, demand.policy))
+
+
+def _audited(held: Sequence[tuple[str, Demand]], demand: Demand) -> tuple[Report, ...]:
     from ln_audit.audit import audited
 
-    if recipe is not None:
-        from ln_audit.record.here import verified
+    return audited(held, demand)
 
-        shown = output.progress if demand.progress else output.no_progress
-        reports = tuple(report for target, own in held for report in verified(target, own, recipe, shown))
-    else:
-        reports = audited(held, demand)
-    raise typer.Exit(writer.write(reports, demand.policy))
+
+def _recorded(held: Sequence[tuple[str, Demand]], recipe: Recipe, demand: Demand) -> tuple[Report, ...]:
+    """Each target is run, and held to what it did."""
+    from ln_audit.record.here import verified
+
+    shown = output.progress if demand.progress else output.no_progress
+    return tuple(report for target, own in held for report in verified(target, own, recipe, shown))
 
 
 @app.command(cls=Plain)
