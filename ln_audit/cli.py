@@ -192,7 +192,7 @@ def trace(
 ) -> None:
     """How does the residual stream grow, and what does the final norm do to it?"""
     from ln_audit.policy import read
-    from ln_audit.tracing import FORMATS, told, traced
+    from ln_audit.trace.tracing import FORMATS, told, traced
 
     demand = Demand(
         norm=norm, config=config, family=family, revision=revision, offline=offline, values="final",

@@ -119,7 +119,7 @@ def load_norms(
     What the model adds to the stored gain is in `weight_offset`. Norms whose epsilon is not known or whose values cannot be
     read are not among them. Raises `AuditError` where the target cannot be read or its family is not known.
     """
-    from ln_audit.candidates import norm_parameters
+    from ln_audit.agreement.candidates import norm_parameters
     from ln_audit.examination import promised
 
     demand = call.demand({"values": "all", "family": family, "config": config, "revision": revision})

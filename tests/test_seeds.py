@@ -12,7 +12,7 @@ from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.numerics.compare import compare
 from ln_audit.numerics.parameters import NormParameters
-from ln_audit.tracing import told, traced
+from ln_audit.trace.tracing import told, traced
 from tests.numerics.runs import ArrayRows as Recorded
 from tests.shared import FIXTURES, needs
 

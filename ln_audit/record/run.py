@@ -64,8 +64,8 @@ def _norms(model: Any, subject: Subject, recipe: Recipe, demand: Demand) -> tupl
 
 def _digests(subject: Subject) -> Mapping[str, frozenset[str]]:
     """What each norm's gain may be in memory: as stored, or cast to a narrower dtype."""
+    from ln_audit.agreement.recorded_weights import cast_digests
     from ln_audit.formats.dtypes import array
-    from ln_audit.recorded_weights import cast_digests
 
     found = {}
     for norm in subject.norms:

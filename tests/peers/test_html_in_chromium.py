@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ln_audit import trace_html
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.reports import html
 from ln_audit.reports.document import Run, exit_code
-from ln_audit.tracing import traced
+from ln_audit.trace import html as trace_html
+from ln_audit.trace.tracing import traced
 from tests.reports import gpt2_sized
 from tests.shared import FIXTURES
 

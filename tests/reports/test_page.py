@@ -62,7 +62,7 @@ def test_the_policy_allows_the_one_style_sheet_and_the_pictures_own_pixels():
 
 def blank() -> dict[str, object]:
     from ln_audit.reports.wording import count
-    from ln_audit.trace import Magnitude, Trace
+    from ln_audit.trace.stream import Magnitude, Trace
 
     state = Magnitude("before", 1, 1.0, ())
     trace = Trace("r", "", 4, (), state, state, (), (), None)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ln_audit.trace import Magnitude, Trace
+    from ln_audit.trace.stream import Magnitude, Trace
 
 _WIDE = 30.0  # times from the smallest to the largest, from which powers of ten show more
 _DRAWABLE = 1e100

@@ -3,9 +3,9 @@
 import pytest
 
 from ln_audit.reports.pictures.stream_growth import stream_growth
-from ln_audit.trace import Magnitude, Outlier
+from ln_audit.trace.stream import Magnitude, Outlier
 from tests.reports.pictures.drawn import apart, shapes, texts, within
-from tests.test_trace_text import a_trace, magnitude
+from tests.trace.test_text import a_trace, magnitude
 
 
 def states(*norms: float | None) -> tuple[Magnitude, ...]:

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from ln_audit import cli
-from ln_audit.trace import Outlier
-from ln_audit.trace_html import render
+from ln_audit.trace.html import render
+from ln_audit.trace.stream import Outlier
 from tests.reports.page_reader import alternatives, elements, faults, parsed, text
 from tests.shared import FIXTURES
-from tests.test_trace_text import a_trace, magnitude
+from tests.trace.test_text import a_trace, magnitude
 
 STACK = str(FIXTURES / "recordings" / "prenorm-stack.safetensors")
 

@@ -10,10 +10,11 @@ from ln_audit.errors import RecordingError, UsageError
 from ln_audit.numerics.parameters import NormParameters
 from ln_audit.numerics.reference import layer_norm
 from ln_audit.recording import open_recording
-from ln_audit.trace import Magnitude, Outlier, Trace, trace
+from ln_audit.trace.stream import Magnitude, Outlier, Trace, trace
+from tests.shared import FIXTURES
 
 EPSILON = 1e-5
-PRENORM_STACK = Path(__file__).parent.parent / "fixtures" / "recordings" / "prenorm-stack.safetensors"
+PRENORM_STACK = FIXTURES / "recordings" / "prenorm-stack.safetensors"
 
 
 def normed(x: np.ndarray) -> np.ndarray:

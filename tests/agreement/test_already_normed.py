@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ln_audit.already_normed import already_normed
+from ln_audit.agreement.already_normed import already_normed
 from ln_audit.audit import audit
 from ln_audit.demand import Demand
 from ln_audit.numerics.parameters import NormParameters

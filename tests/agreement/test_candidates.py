@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ln_audit import candidates
+from ln_audit.agreement import candidates
 from ln_audit.errors import SourceError
 from ln_audit.recording import open_recording
 from tests.checks.subject_builder import WHOLE, floats, norm, subject
@@ -95,3 +95,10 @@ def test_hidden_states_of_the_inputs_shape_are_candidates(tmp_path):
     assert list(found) == [0]
     ((state, after),) = found[0].blocks(8)
     assert (state.tolist(), after.tolist()) == ((rows * 2).tolist(), rows.tolist())
+
+
+def test_an_optional_bias_that_is_missing_counts_as_none():
+    made = subject({"ln_f.weight": WHOLE["ln_f.weight"]}, norm(bias_optional=True))
+    parameters = candidates.norm_parameters(made, made.norms[0])
+    assert parameters is not None
+    assert parameters.bias is None

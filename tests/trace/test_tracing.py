@@ -4,8 +4,7 @@ import pytest
 
 from ln_audit.demand import Demand
 from ln_audit.errors import RecordingError, UsageError
-from ln_audit.recording import open_recording
-from ln_audit.tracing import carried, told, traced
+from ln_audit.trace.tracing import told, traced
 from tests.shared import FIXTURES, ROOT
 
 STACK = str(FIXTURES / "recordings" / "prenorm-stack.safetensors")
@@ -26,14 +25,6 @@ def test_a_target_gives_the_norm_and_without_one_no_claim_is_made():
     alone, with_target = (told(traced(SAMPLE, target, Demand()), "text") for target in (None, "sample"))
     assert "through the norm" not in alone
     assert "put through the norm" in with_target
-
-
-def test_what_a_recording_carries_itself():
-    assert carried(open_recording(SAMPLE)) is None
-    parameters = carried(open_recording(STACK))
-    assert parameters is not None
-    assert parameters.gain is not None
-    assert (parameters.kind, parameters.eps, parameters.gain.shape) == ("layer_norm", 1e-5, (64,))
 
 
 def test_a_target_without_that_norm_is_refused():

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ln_audit.printable import one_line
 from ln_audit.reports.wording import count
-from ln_audit.trace import OUTLIER_RATIO
+from ln_audit.trace.stream import OUTLIER_RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ln_audit.trace import Magnitude, Trace
+    from ln_audit.trace.stream import Magnitude, Trace
 
 _BAR_WIDTH = 24  # characters of the longest bar
 _EIGHTHS = " ▏▎▍▌▋▊▉"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ln_audit.trace import Magnitude, Outlier, Trace
-from ln_audit.trace_text import render
+from ln_audit.trace.stream import Magnitude, Outlier, Trace
+from ln_audit.trace.text import render
 
 
 def magnitude(name: str, mean_norm: float | None, outliers: tuple[Outlier, ...] = ()) -> Magnitude:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from ln_audit.reports.page import page
 from ln_audit.reports.wording import count
-from ln_audit.trace import OUTLIER_RATIO
-from ln_audit.trace_text import facts
+from ln_audit.trace.stream import OUTLIER_RATIO
+from ln_audit.trace.text import facts
 
 if TYPE_CHECKING:
-    from ln_audit.trace import Trace
+    from ln_audit.trace.stream import Trace
 
 
 def render(trace: Trace) -> str:

@@ -1,7 +1,7 @@
 """How the residual stream grows from layer to layer, and what the final norm does to it.
 
 Streamed, never all in memory. Only what the recording shows is said: that a state *equals* what the norm gave can be
-seen; that it "looks normed" cannot, and is never claimed. `trace_text` draws the result.
+seen; that it "looks normed" cannot, and is never claimed. `text` draws the result.
 """
 
 from __future__ import annotations

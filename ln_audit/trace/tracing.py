@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ln_audit.agreement.carried import carried_parameters
 from ln_audit.errors import RecordingError, UsageError
 from ln_audit.examination import promised
-from ln_audit.trace import trace
+from ln_audit.trace.stream import trace
 
 if TYPE_CHECKING:
     from ln_audit.demand import Demand
     from ln_audit.numerics.parameters import NormParameters
     from ln_audit.recording import Recording
-    from ln_audit.trace import Trace
+    from ln_audit.trace.stream import Trace
 
 
 FORMATS = ("text", "html")
@@ -33,41 +34,25 @@ def traced(file: str | None, target: str | None, demand: Demand) -> Trace:
     except RecordingError as error:
         raise RecordingError(error.message, hint="; ".join(filter(None, (error.hint, _WAY)))) from error
     key = demand.norm if demand.norm in recording.norms else None
-    parameters = carried(recording) if target is None else _of_target(target, demand, recording)
+    parameters = carried_parameters(recording) if target is None else _of_target(target, demand, recording)
     return trace(recording, key, parameters)
 
 
 def told(found: Trace, form: str) -> str:
     """The trace in one of `FORMATS`, ending with a newline."""
     if form == "html":
-        from ln_audit import trace_html
+        from ln_audit.trace import html
 
-        return trace_html.render(found)
-    from ln_audit import trace_text
+        return html.render(found)
+    from ln_audit.trace import text
 
-    return trace_text.render(found) + "\n"
-
-
-def carried(recording: Recording) -> NormParameters | None:
-    """The parameters that a recording carries itself: gain, kind and eps; None when one of them is missing.
-
-    Raises `RecordingError` when eps is no number.
-    """
-    from ln_audit.numerics.parameters import NormParameters
-
-    gain, kind, eps = recording.array("gain"), recording.metadata.get("kind"), recording.metadata.get("eps")
-    if gain is None or kind is None or eps is None:
-        return None
-    try:
-        return NormParameters(kind, gain, recording.array("bias"), float(eps))
-    except ValueError as error:
-        raise RecordingError(f"{recording.name}: eps: expected a number, found {eps[:40]!r}") from error
+    return text.render(found) + "\n"
 
 
 def _of_target(target: str, demand: Demand, recording: Recording) -> NormParameters | None:
     """The parameters of the target's norm that the recording belongs to."""
     from ln_audit.agreement import chosen
-    from ln_audit.candidates import norm_parameters
+    from ln_audit.agreement.candidates import norm_parameters
 
     subject = promised(target, replace(demand, values="all" if demand.norm else "final"))
     return norm_parameters(subject, chosen(subject, recording))

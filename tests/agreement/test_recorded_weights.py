@@ -1,12 +1,16 @@
+"""Whether a recording is of these weights: by digests that it states, or by arrays that it holds."""
+
+import hashlib
 from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from ln_audit.agreement.candidates import norm_parameters
+from ln_audit.agreement.recorded_weights import as_used, facts, other_weights, stated_digests
 from ln_audit.numerics.parameters import NormParameters, value_sha256
-from ln_audit.recorded_weights import as_used, facts, other_weights, stated_digests
-from tests.checks.subject_builder import norm
+from tests.checks.subject_builder import WHOLE, norm, subject
 
 GAIN = np.array([1.0, 1.001, 0.5, 2.0], dtype=np.float32)
 NORM = norm()
@@ -62,3 +66,25 @@ def test_a_digest_proves_in_which_dtype_the_run_held_its_parameters(dtype, offse
 )
 def test_otherwise_they_are_taken_as_they_are_stored(digest):
     assert as_used(digest, NORM, PARAMETERS).gain is GAIN
+
+
+@pytest.mark.parametrize("cast", [None, "float16", "bfloat16"])
+def test_digests_may_be_of_the_values_as_stored_or_as_an_honest_run_casts_them(cast):
+    values = WHOLE["ln_f.weight"] * np.float32(1.001)
+    used = values if cast is None else values.astype(getattr(ml_dtypes, cast, np.float16)).astype(np.float32)
+    made = subject(WHOLE | {"ln_f.weight": values}, norm())
+    parameters = norm_parameters(made, norm())
+    assert parameters is not None
+    digest = hashlib.sha256(used.astype("<f4").tobytes()).hexdigest()
+    assert other_weights({"gain_value_sha256": digest}, norm(), parameters) is None
+    said = other_weights({"gain_value_sha256": "0" * 64}, norm(), parameters)
+    assert said is not None
+    assert said.endswith("found 000000000000…: recorded with other weights")
+
+
+def test_an_upper_case_digest_is_the_same_digest():
+    made = subject(WHOLE, norm())
+    parameters = norm_parameters(made, norm())
+    assert parameters is not None
+    digest = hashlib.sha256(WHOLE["ln_f.weight"].tobytes()).hexdigest().upper()
+    assert other_weights({"gain_value_sha256": digest}, norm(), parameters) is None
