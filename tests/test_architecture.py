@@ -45,6 +45,14 @@ LAYERS = [
 ]
 
 
+def test_every_folder_has_its_question_in_the_guide():
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert folders == {
+        line.split("`")[1].rstrip("/") for line in guide.splitlines() if line.startswith("| `") and "/` |" in line
+    }
+
+
 def layer_of(module: str) -> int:
     part = module.removeprefix("ln_audit").lstrip(".").split(".")[0] or "ln_audit"
     if not (PACKAGE / part).is_dir() and not (PACKAGE / f"{part}.py").is_file():
