@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from ln_audit.core import Status
     from ln_audit.pictures import Shares
 
-OUTPUT_IS_BIAS = "the output is the bias, whatever the gain"  # how a flaw of the rows ends that shows nothing at all
+# How a flaw ends with which a recording shows nothing at all: of the rows, and of the norm.
+OUTPUT_IS_BIAS = "the output is the bias, whatever the gain"
+GAIN_IS_ZERO = "the output is the bias, whatever the rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,8 @@ class Comparison:
 
     @property
     def blind(self) -> str | None:
-        """Why the rows show nothing of gain, epsilon and kind, so that any norm would have fitted; None where they do."""
-        return next((flaw for flaw in self.degenerate if flaw.endswith(OUTPUT_IS_BIAS)), None)
+        """Why the recording shows nothing of epsilon and kind, so that any norm of this bias would have fitted; None where it does."""
+        return next((flaw for flaw in self.degenerate if flaw.endswith((OUTPUT_IS_BIAS, GAIN_IS_ZERO))), None)
 
     def __repr__(self) -> str:
         return f"<Comparison {self.norm} against {self.recording}: {self.status}, {self.message}>"

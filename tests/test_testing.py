@@ -124,6 +124,12 @@ def test_numbers_of_the_other_byte_order_are_the_same_numbers():
     assert assert_norm(X.astype(">f4"), layer_norm(X), GAIN, BIAS, kind="layer_norm", eps=1e-5).status == "pass"
 
 
+def test_a_gain_of_zeros_would_fit_whatever_the_kernel_computes():
+    after = np.broadcast_to(BIAS, X.shape).copy()
+    with pytest.raises(AssertionError, match="nothing could be judged: every gain is 0: the output is the bias"):
+        assert_norm(X, after, np.zeros_like(GAIN), BIAS, kind="layer_norm", eps=1e-5)
+
+
 @pytest.mark.parametrize("value", [0.0, 3.0])
 def test_rows_that_any_gain_would_fit_are_nothing_judged(value):
     x = np.full((4, 64), value, np.float32)

@@ -1,4 +1,4 @@
-"""Recordings whose rows show next to nothing, named as what they are."""
+"""Recordings that show next to nothing, by their rows or by the norm's own gain, named as what they are."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ln_audit.comparison import OUTPUT_IS_BIAS
+from ln_audit.comparison import GAIN_IS_ZERO, OUTPUT_IS_BIAS
+from ln_audit.numerics.parameters import effective
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ln_audit.numerics.parameters import NormParameters
     from ln_audit.resolving_power.sample import Sample
 
 
-def degenerate(rows: Sample, kind: str) -> Iterator[str]:
-    """What is wrong with them for a norm of this kind, most serious first; nothing where the rows are ordinary."""
-    x = rows.before
+def degenerate(rows: Sample, parameters: NormParameters) -> Iterator[str]:
+    """What is wrong with them for this norm, most serious first; nothing where the rows are ordinary."""
+    x, kind, gain = rows.before, parameters.kind, parameters.gain
+    if gain is not None and not effective(gain, parameters.weight_offset).any():
+        yield f"every gain is 0: {GAIN_IS_ZERO}"
     among = "" if rows.whole else f" of {rows.positions:,} looked at"
     if rows.recorded == 1:
         yield "a single position"

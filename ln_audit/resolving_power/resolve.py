@@ -77,7 +77,7 @@ def resolve(
         can_tell=tuple(_entry(each, narrow=narrow) for each in found if each[2].told),
         cannot_tell=tuple(_entry(each, narrow=narrow) for each in found if not each[2].told),
         smallest_changes=tuple(_change(each) for each in changes),
-        degenerate=tuple(degenerate(taken, parameters.kind)),
+        degenerate=tuple(degenerate(taken, parameters)),
     )
 
 

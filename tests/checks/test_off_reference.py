@@ -57,7 +57,7 @@ def test_rows_that_could_show_nothing_are_no_pass():
     assert (finding.status, finding.required) == ("skip", True)
     assert (
         finding.reason
-        == "it fits, and so would any gain have: every row is constant: the output is the bias, whatever the gain"
+        == "it fits, and says nothing of what the norm computed: every row is constant: the output is the bias, whatever the gain"
     )
     (seeing,) = judged(replace(blind, degenerate=("a single position", "every row is constant")))
     assert seeing.status == "pass"

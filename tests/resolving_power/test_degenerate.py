@@ -28,7 +28,7 @@ ROWS = rows_of("plain", 16, 8)
     ],
 )
 def test_they_are_named(x, said):
-    assert list(degenerate(sample(ArrayRows(x, x), packaged=False), "layer_norm")) == said
+    assert list(degenerate(sample(ArrayRows(x, x), packaged=False), norm(x.shape[1]))) == said
 
 
 def test_an_rmsnorm_of_constant_rows_still_shows_its_gain():
@@ -36,12 +36,23 @@ def test_an_rmsnorm_of_constant_rows_still_shows_its_gain():
         (rows_of("constant", 16, 8), ["every row is constant"]),
         (np.arange(1.0, 5.0, dtype=F32)[:, None], []),
     ):
-        assert list(degenerate(sample(ArrayRows(x, x), packaged=False), "rms_norm")) == said
+        assert list(degenerate(sample(ArrayRows(x, x), packaged=False), norm(x.shape[1], "rms_norm"))) == said
+
+
+def test_a_norm_whose_gains_are_all_zero_shows_nothing_whatever_the_rows():
+    nothing = ["every gain is 0: the output is the bias, whatever the rows"]
+    for changes in ({"gain": np.zeros(16, F32)}, {"gain": np.full(16, -1, F32), "weight_offset": 1.0}):
+        parameters = norm(16, **changes)
+        assert list(degenerate(sample(ArrayRows(ROWS, ROWS), packaged=False), parameters)) == nothing
+    assert resolved(ROWS, norm(16, gain=np.zeros(16, F32))).blind == nothing[0]
+    one = np.zeros(16, F32)
+    one[3] = 1e-3
+    assert list(degenerate(sample(ArrayRows(ROWS, ROWS), packaged=False), norm(16, gain=one))) == []
 
 
 def test_of_a_long_recording_it_is_said_how_much_was_looked_at():
     x = np.ones((1000, 16), F32)
-    assert list(degenerate(sample(ArrayRows(x, x), packaged=False), "layer_norm")) == [
+    assert list(degenerate(sample(ArrayRows(x, x), packaged=False), norm(x.shape[1]))) == [
         f"every row of 63 looked at is constant: {OUTPUT_IS_BIAS}",
         "every row of 63 looked at is the same",
     ]
