@@ -78,8 +78,13 @@ def audit_recording(path: str, demand: Demand) -> Report:
 
 def _examine(source: Source, steps: Iterator[Subject], demand: Demand, require: frozenset[str]) -> Report:
     """One artifact; where a step fails, what the steps before it found out is still judged."""
-    subject, error = followed(steps)
-    return judged(source, subject, error, demand, require)
+    import numpy as np
+
+    with np.errstate(
+        all="ignore"
+    ):  # what overflows or is no number ends as a value that is not finite, and is judged as that
+        subject, error = followed(steps)
+        return judged(source, subject, error, demand, require)
 
 
 def followed(steps: Iterator[Subject]) -> tuple[Subject | None, Failure | None]:
@@ -178,7 +183,8 @@ def unopened(target: str) -> SourceReport:
 def _of_target(error: AuditError, target: str) -> Failure:
     """The error of a target; what the Hub could not give may have been meant as a path."""
     meant = near_names.local_hint(target) if isinstance(error, SourceError) else ""
-    return Failure(error.kind, error.message, "; ".join(filter(None, (meant, error.hint))))
+    hint = "" if error.hint in meant else error.hint
+    return Failure(error.kind, error.message, "; ".join(filter(None, (meant, hint))))
 
 
 def failure(error: LnAuditError) -> Failure:

@@ -193,6 +193,10 @@ class Report:
             return Verdict.INCOMPLETE
         return Verdict.PASS
 
+    def __bool__(self) -> bool:
+        """No truth value: `if report:` would be true of a report that fails. Raises `TypeError`."""
+        raise TypeError("a report has no truth value: ask for report.verdict")
+
     def __repr__(self) -> str:
         """What a person reads at a prompt: verdict, target, family and counts; every field is there by its name."""
         statuses = [finding.status for finding in self.findings]

@@ -237,7 +237,7 @@ def test_a_mistyped_path_is_no_fault_of_the_hub(tmp_path):
     (tmp_path / "models" / "llama").mkdir(parents=True)
     (tmp_path / "models" / "llama" / "model.safetensors").touch()
     near = {"./modls/llama": "there is no folder ./modls either", "models/llama/modle.safetensors": "did you mean models/llama/model.safetensors?",
-            "models/lama/": "did you mean models/llama?", "~/nothing": "that folder holds models"}  # fmt: skip
+            "models/lama/": "did you mean models/llama?", "~/nothing": "~ holds models"}  # fmt: skip
     for target, hint in near.items():
         made = run(*SCRIPT, "verify", target, cwd=tmp_path, HOME=str(tmp_path))
         assert made.returncode == 3

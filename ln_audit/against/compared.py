@@ -15,7 +15,7 @@ from ln_audit.against.explanation import Explanation
 from ln_audit.against.pairing import Pair, Pairing, pairing
 from ln_audit.against.registry import explained
 from ln_audit.against.side import held
-from ln_audit.formats.shown import number
+from ln_audit.formats.shown import number, unlike
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -129,8 +129,11 @@ def _unread(pair: Pair, part: Part, both: Twins, ours: Parameter | None) -> Judg
 
 def _moved_convention(difference: Difference) -> Explanation | None:
     """Values that moved, and all of them by about a whole number: trained further, and in the other convention."""
-    moved = difference.artifact.exact - difference.source.exact
+    with np.errstate(invalid="ignore", over="ignore"):
+        moved = difference.artifact.exact - difference.source.exact
     middle = float(np.median(moved)) if moved.size else 0.0
+    if not np.isfinite(middle):
+        return None
     whole = round(middle)
     if difference.part == "bias" or whole == 0 or abs(middle - whole) > _NEAR:
         return None
@@ -184,9 +187,15 @@ def seen(difference: Difference) -> str:
     worst, count = int(np.argmax(each)), int((each != 0).sum())
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         ratio = ours[(theirs != 0) & np.isfinite(ours)] / theirs[(theirs != 0) & np.isfinite(ours)]
-    span = f", ratio {ratio.min():.3g} to {ratio.max():.3g}" if ratio.size else ""
+    span = f", ratio {_ends(ratio)}" if ratio.size else ""
     at = f"[{worst}] is {number(float(ours[worst]))}, expected {number(float(theirs[worst]))}{_ulps(difference, worst)}"
     return f"{count:,} of {ours.size:,} elements differ, worst {at}{span}"
+
+
+def _ends(ratio: Floats) -> str:
+    """`0.99 to 1.01`, in as many digits as keep the ends from being told as the 1 that they are not."""
+    least, most = float(ratio.min()), float(ratio.max())
+    return f"{unlike(least, 1.0, 3)} to {unlike(most, 1.0, 3)}"
 
 
 def apart(difference: Difference) -> float:

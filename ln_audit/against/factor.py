@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ln_audit.against.explanation import Explanation
+from ln_audit.formats.shown import unlike
 
 if TYPE_CHECKING:
     from ln_audit.against.difference import Difference
@@ -27,5 +28,5 @@ def explain(difference: Difference) -> Explanation | None:
     if factor == 0 or not difference.fits(theirs * factor) or difference.fits(theirs):
         return None
     return Explanation(
-        NAME, "fail", f"the source's times {factor:.6g} in every channel", "a scale was folded in: undo it"
+        NAME, "fail", f"the source's times {unlike(factor, 1.0, 6)} in every channel", "a scale was folded in: undo it"
     )

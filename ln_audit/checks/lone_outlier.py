@@ -63,7 +63,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         yield from found
     for pattern in judged:
         if pattern not in loud:
-            yield RULE.passed(pattern, "no value stands alone")
+            yield RULE.passed(pattern, "no value that one flipped exponent bit would explain")
     if unread := subject.unread():
         yield RULE.skipped(f"{len(unread)} norms", "values not read; --values all reads them")
 

@@ -8,7 +8,8 @@ said first, and never be taken for a fault of the norm.
 
 Example: `run.safetensors: gain_value_sha256: expected 3f2a… (ln_f of this target), found 91bc…`
 
-How to mend: record again with this checkpoint, or name the checkpoint that the recording was made with.
+How to mend: name the checkpoint that the recording was made with. Record again only where this checkpoint is known to be the right
+one (--against SOURCE): a recording of a broken norm agrees with it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from ln_audit.checks.subject import Subject
 
 RULE = Rule("LN203", "other-weights")
+_WAY = (
+    "the recording is of another model, or this norm was changed since: --against SOURCE tells;"
+    " record again only if this checkpoint is the right one"
+)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -34,7 +39,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         if comparison.finding == "other-weights" and comparison.packaged:
             yield RULE.skipped(label, comparison.message)
         elif comparison.finding == "other-weights":
-            yield RULE.failed(label, comparison.message, "record again with this checkpoint")
+            yield RULE.failed(label, comparison.message, _WAY)
         elif comparison.weights == "same":
             yield RULE.passed(label, "recorded with these weights, by their digests")
         else:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ln_audit.families.containers import architecture
 from ln_audit.families.containers import config as container_config
 from ln_audit.families.recognise import index
-from ln_audit.formats.shown import shown
+from ln_audit.formats.shown import shown, unlike
 from ln_audit.result import Finding, Rule
 
 if TYPE_CHECKING:
@@ -66,10 +66,9 @@ def check(subject: Subject) -> Iterator[Finding]:
         if offsets == {demand.offset}:
             yield RULE.passed(family.name, f"offset {demand.offset:g}")
         else:
-            told = ", ".join(f"{offset:g}" for offset in sorted(offsets))
-            yield RULE.failed(
-                family.name, f"{family.name}: gain offset: expected {demand.offset:g} (--offset), found {told}"
-            )
+            told, given = ", ".join(f"{each:g}" for each in sorted(offsets)), demand.offset
+            expected = unlike(given, min(offsets, default=0.0), 6)
+            yield RULE.failed(family.name, f"{family.name}: gain offset: expected {expected} (--offset), found {told}")
 
 
 def _another_family(where: str, told: str, model_type: str) -> Finding:

@@ -49,6 +49,9 @@ def find_epsilon(
     keys, default = promised.keys, promised.default
     written = tuple(place for found in sources for key in keys if (place := _place(found, key)) is not None)
     if demand.eps is not None:
+        stated = None if written else _no_number(promised, sources)
+        if stated is not None and stated.origin == "wrong":  # whatever the caller says
+            return stated
         return Epsilon(demand.eps, "given", "given by the caller", (Place("--eps", demand.eps), *written))
     lacking = containers.missing_epsilon(checkpoint, family, keys)
     if lacking is not None:
@@ -76,6 +79,16 @@ def _in_code(default: float | None, stated: tuple[str, object] | None, file: str
 
 def _unwritten(promised: schema.Epsilon, sources: Sequence[Config], never: bool) -> Epsilon:
     """What is in force where no config writes a number; `never`: this kind of config holds none."""
+    stated = _no_number(promised, sources)
+    if stated is not None:
+        return stated
+    if never:
+        return Epsilon(promised.default, "code", f"fixed in the model's code, {sources[0].where} does not hold it")
+    return Epsilon(promised.default, "default", _absent(sources[0], promised.keys))
+
+
+def _no_number(promised: schema.Epsilon, sources: Sequence[Config]) -> Epsilon | None:
+    """What a config writes that is no number: nothing anybody can use, or a null that means something. None where none does."""
     for found in sources:
         for key in promised.keys:
             if not found.has(key):
@@ -83,11 +96,8 @@ def _unwritten(promised: schema.Epsilon, sources: Sequence[Config], never: bool)
             if found.get(key) is None and promised.null == "machine":
                 told = f"{found.at(key)} is null: the machine epsilon of whatever dtype the input has"
                 return Epsilon(None, "machine", told)
-            told = f"{found.at(key)}: expected a number, found {shown(found.get(key))}"
-            return Epsilon(None, "wrong", told)
-    if never:
-        return Epsilon(promised.default, "code", f"fixed in the model's code, {sources[0].where} does not hold it")
-    return Epsilon(promised.default, "default", _absent(sources[0], promised.keys))
+            return Epsilon(None, "wrong", f"{found.at(key)}: expected a number, found {shown(found.get(key))}")
+    return None
 
 
 def _absent(config: Config, keys: Sequence[str]) -> str:

@@ -31,6 +31,15 @@ def number(value: float) -> str:
     return repr(shortest(value, float32) if float32(value) == value else value)
 
 
+def unlike(value: float, other: float, digits: int) -> str:
+    """`value` in `digits` significant digits, or in as many more as keep it from being read as `other`, which it is not."""
+    for more in range(digits, 17):
+        told = f"{value:.{more}g}"
+        if value == other or float(told) != other:
+            return told
+    return repr(value)
+
+
 def float32(value: float) -> float:
     """The number as float32 holds it, the precision that containers keep; infinite beyond it."""
     try:

@@ -102,8 +102,8 @@ def quiet(rows: Rows) -> bool:
 
 def _octaves(values: NDArray[Any]) -> Array:
     """log2 of the magnitudes, to 10^-4 octaves, and twice as fast to order; −inf for what is not finite."""
-    wide = values.astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # a signalling NaN says so when it is cast
+        wide = values.astype(np.float64)
         magnitude: Array = np.log2(np.abs(wide)).astype(np.float32)
     magnitude[~np.isfinite(wide)] = -np.inf
     return magnitude

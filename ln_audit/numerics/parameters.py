@@ -59,10 +59,11 @@ def effective(values: NDArray[Any], offset: float) -> NDArray[Any]:
     Without an offset nothing is added: −0 + 0 would be +0, another value to the digest.
     """
     narrow = _float32(values)
-    if narrow is None:
-        wide = float64(values)
-        return wide if offset == 0 else wide + offset
-    return narrow if offset == 0 else narrow + np.float32(offset)
+    with np.errstate(all="ignore"):
+        if narrow is None:
+            wide = float64(values)
+            return wide if offset == 0 else wide + offset
+        return narrow if offset == 0 else narrow + np.float32(offset)
 
 
 def value_sha256(values: NDArray[Any], offset: float) -> str | None:

@@ -37,6 +37,10 @@ class Run:
         """pass, fail, incomplete, or error when the call was rejected or ln-audit itself failed."""
         return {0: "pass", 1: "fail", 3: "incomplete"}.get(self.exit_code, "error")
 
+    def __bool__(self) -> bool:
+        """No truth value: `if run:` would be true of a run that failed. Raises `TypeError`."""
+        raise TypeError("a run has no truth value: ask for run.verdict or run.exit_code")
+
     def __repr__(self) -> str:
         """What a person reads at a prompt."""
         told = [*([self.error.message] if self.error is not None else []), *map(repr, self.reports[:_SHOWN])]

@@ -24,12 +24,13 @@ def hint(spec: str) -> str:
         return f"there is no folder {printable(told)} either"
     from difflib import get_close_matches  # only after something went wrong
 
-    near = get_close_matches(name[:_LONGEST], names, n=2)
+    near = list(dict.fromkeys(get_close_matches(name[:_LONGEST], names, n=2)))
+    where = printable(told) if told else "the working directory"
     if near:
         return f"{_MEANT}{' or '.join(printable(os.path.join(told, each)) for each in near)}?"  # noqa: PTH118
     shown = [printable(each, _LONGEST) for each in sorted(names) if not each.startswith(".")]
     more = ", …" if len(shown) > _SHOWN else ""
-    return f"that folder holds {', '.join(shown[:_SHOWN])}{more}" if shown else "that folder is empty"
+    return f"{where} holds {', '.join(shown[:_SHOWN])}{more}" if shown else f"{where} is empty"
 
 
 def local_hint(spec: str) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ln_audit.formats.shown import number, shown
+from ln_audit.formats.shown import number, shown, unlike
 
 
 def nested(depth: int) -> list[object]:
@@ -49,3 +49,18 @@ def test_what_is_huge_or_deep_is_shown_short(value):
 )
 def test_a_number_that_was_kept_in_float32_is_shown_as_it_was_written(value, text):
     assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "told"),
+    [
+        (0.5, 1.0, "0.5"),
+        (1.0, 1.0, "1"),
+        (1.000001, 1.0, "1.000001"),
+        (1 + 2**-52, 1.0, "1.0000000000000002"),
+        (float("nan"), 1.0, "nan"),
+        (float("inf"), 1.0, "inf"),
+    ],
+)
+def test_a_number_is_not_told_as_another_that_it_is_not(value, other, told):
+    assert unlike(value, other, 3) == told
