@@ -94,11 +94,13 @@ def _norms(subject: Subject, twin: Twin) -> Iterator[Finding]:
     for judged in compared.judged if compared is not None else ():
         by_pair.setdefault(judged.pair.artifact.name, []).append(judged)
     right = sum(all(each.how for each in parts) for parts in by_pair.values())
+    few = 2 * right <= len(by_pair) and subject.demand.expect != "derived"
+    further = "; trained further from it? then add --expect derived" if few else ""
     for parts in by_pair.values():
-        yield _judge(parts, subject, twin, f"{right} of {len(by_pair)} norms are right")
+        yield _judge(parts, subject, twin, f"{right} of {len(by_pair)} norms are right", further)
 
 
-def _judge(parts: Sequence[Judged], subject: Subject, twin: Twin, others: str) -> Finding:
+def _judge(parts: Sequence[Judged], subject: Subject, twin: Twin, others: str, further: str) -> Finding:
     """A failure before a doubt before a warning before a pass."""
     norm, source, file = parts[0].pair.artifact, parts[0].pair.source, subject.checkpoint.files[0]
     if norm.kind != source.kind and "unknown" not in (norm.kind, source.kind):
@@ -116,7 +118,7 @@ def _judge(parts: Sequence[Judged], subject: Subject, twin: Twin, others: str) -
                 told = f"{file}: {tensor}: expected {each.part} of {twin.label}, found that it differs: {each.told}"
                 untold = _untold(subject, twin)
                 doubt = f"{untold}, so norms were paired by their tensors' names: " if untold else ""
-                reason = f"{doubt}perhaps another model: {subject.identity} and {twin.identity}; {others}"
+                reason = f"{doubt}perhaps another model: {subject.identity} and {twin.identity}; {others}{further}"
                 return RULE.failed(norm.name, told, reason, apart=each.apart)
             told = f"{file}: {tensor}: expected the source's {each.part}, found {explanation.text}"
             if status == "skip":

@@ -17,6 +17,8 @@ FAMILY = load("gpt2")
 BLOCK, FINAL = norm("layers.0.ln", 0), norm()
 SOURCE = {"layers.0.ln.weight": GAIN, "norm.weight": GAIN * 2}
 
+FURTHER = "; trained further from it? then add --expect derived"
+
 
 def against(tensors, *norms, theirs=(BLOCK, FINAL), source=None, **changes):
     """The findings on an artifact of these tensors, held to the source."""
@@ -63,7 +65,10 @@ def test_what_nothing_explains_names_both_models():
     made = subject(other, BLOCK, FINAL, demand=Demand(against="base"))
     compared = compare(side(other, BLOCK, FINAL), side(SOURCE, BLOCK, FINAL), "same")
     (_, final, _) = differs_from_source.check(replace(made, twin=Twin("base", "/base", compared)))
-    assert (final.status, final.reason) == ("fail", "perhaps another model: /model and /base; 1 of 2 norms are right")
+    assert (final.status, final.reason) == (
+        "fail",
+        "perhaps another model: /model and /base; 1 of 2 norms are right" + FURTHER,
+    )
     assert "corrupt" not in final.message + final.reason
 
 
@@ -175,7 +180,7 @@ def test_where_norms_were_paired_by_name_a_difference_says_why_that_may_be():
     first, *_ = differs_from_source.check(replace(made, twin=Twin("base", "/base", compared)))
     untold = "the family of base cannot be told, so norms were paired by their tensors' names"
     assert first.status == "fail"
-    assert first.reason == f"{untold}: perhaps another model: /model and /base; 0 of 1 norms are right"
+    assert first.reason == f"{untold}: perhaps another model: /model and /base; 0 of 1 norms are right{FURTHER}"
 
 
 def test_of_unknown_families_another_model_type_leads_and_an_epsilon_names_its_key():
