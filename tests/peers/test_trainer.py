@@ -154,9 +154,9 @@ def test_what_a_call_names_and_nobody_will_find_is_said_before_training(tmp_path
     ):
         with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
             NormCallback(**options)  # type: ignore[arg-type]
-    Path("ln-audit.toml").write_text('family = "gpt2"\n')
-    with pytest.raises(UsageError, match=r"^--family: expected gpt2, as ln-audit\.toml says, found llama"):
-        NormCallback(family="llama")
+    Path("ln-audit.toml").write_text('output_dtype = "float32"\n')
+    with pytest.raises(UsageError, match=r"^--output-dtype: expected float32, as ln-audit\.toml says, found bfloat16"):
+        NormCallback(output_dtype="bfloat16")
     Path("ln-audit.toml").unlink()
     NormCallback(
         family="llama",
