@@ -95,16 +95,20 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class NormModule:
-    """A module in memory whose class is called a norm: by the names that a checkpoint has for it and its parameters.
+    """A module in memory that has parameters or is called a norm: by the names that a checkpoint has for it and for them.
 
-    `tied` are other names of the same parameters, of which a checkpoint may have one instead. `eps` is what it computes with,
-    whatever the config says; None where it does not tell.
+    `eps` is what it computes with, whatever the config says; None where it does not tell, with `eps_in_code` because its class
+    has none to set. `kind` is None where nobody knows it. `called`: its class is called a norm. `tied` has other names of its
+    parameters, of which a checkpoint may have one instead: its own → the others.
     """
 
     name: str
     tensors: tuple[str, ...]
     eps: float | None
-    tied: tuple[str, ...] = ()
+    eps_in_code: bool = False
+    kind: str | None = None
+    called: bool = True
+    tied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

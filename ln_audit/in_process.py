@@ -26,7 +26,7 @@ class VerdictError(LnAuditError):
 
     def __init__(self, reports: Sequence[Report]) -> None:
         self.reports = tuple(reports)
-        super().__init__(told(reports), hint=_way_out(reports) or "see .reports, or run ln-audit verify on it")
+        super().__init__(told(reports), hint=way_out(reports))
 
 
 def verified(target: str | os.PathLike[str], /, *, live: Any = None, **options: Any) -> tuple[Report, ...]:
@@ -75,13 +75,16 @@ def text(reports: Sequence[Report]) -> str:
     return written.render(Run(tuple(reports), exit_code(reports)))
 
 
-def _way_out(reports: Sequence[Report]) -> str:
-    """Of the first that does not pass, what its error or its first failure says to do."""
+def way_out(reports: Sequence[Report]) -> str:
+    """Of the first that does not pass, what its error or its first failure says to do; else where all of it can be read."""
     first = next(iter(_worst_first(reports)), None)
-    if first is None or first.verdict == 0:
-        return ""
-    bad = _bad(first)
-    return first.error.hint if first.error is not None else bad[0].reason if bad and bad[0].status == "fail" else ""
+    bad = [] if first is None else _bad(first)
+    own = ""
+    if first is not None and first.error is not None:
+        own = first.error.hint
+    elif bad and bad[0].status == "fail":
+        own = bad[0].reason
+    return own or "see .reports, or run ln-audit verify on it"
 
 
 def _worst_first(reports: Sequence[Report]) -> list[Report]:
@@ -103,8 +106,16 @@ def _told(report: Report) -> str:
     if not bad:
         return named
     first = bad[0]
-    more = f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""
+    more = f" (and {len(bad) - 1:,} more: {_command(report)})" if len(bad) > 1 else ""
     return f"{named}: {first.rule} {first.name}: {first.reason if first.status == 'skip' else first.message}{more}"
+
+
+def _command(report: Report) -> str:
+    """The command that says all of it: ln-audit verify out/checkpoint-10."""
+    from ln_audit.reports.command import reproducing
+    from ln_audit.reports.document import Run, exit_code
+
+    return reproducing(Run((report,), exit_code((report,))))
 
 
 def _demand(options: dict[str, Any], live: Any) -> Demand:
@@ -118,6 +129,7 @@ def _demand(options: dict[str, Any], live: Any) -> Demand:
     known = {field.name for field in fields(Demand)} - _NOT_OPTIONS | {"recording"}
     for name in options:
         if name not in known:
+            meant = did_you_mean(name, known)  # in the message: who logs an error leaves its hint out
             told = f"option: expected one of {', '.join(sorted(known))}, found {one_line(name)}"
-            raise UsageError(told, hint=did_you_mean(name, known))
+            raise UsageError(f"{told}: {meant}" if meant else told)
     return call.demand(options)

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 from ln_audit import arguments
-from ln_audit.in_process import VerdictError, passed, told, verified, without_model
+from ln_audit.in_process import VerdictError, passed, told, verified, way_out, without_model
 from ln_audit.sources.local import only_path
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def verify_saved(
         verify_saved(folder, model)
 
     With `model`, a torch model in memory, each of its norm modules must be in the folder with its values (bit for bit, or rounded
-    to nearest as the dtype it was saved in implies) and its own epsilon, whatever its config says. `options` are those of
-    `ln-audit verify`: `against` (instead of a model), `lock`, `strict`, `require`, `family`, … Returns the reports.
+    to nearest as the dtype it was saved in implies), its kind and its own epsilon, whatever its config says. `options` are
+    those of `ln-audit verify`: `against` (instead of a model), `lock`, `strict`, `require`, `family`, … Returns the reports.
 
     Raises `VerdictError` where the verdict is not "pass", so also where nobody can tell; with `on_failure="warn"` the logger
     `ln_audit` says so instead. Raises `UsageError` for a call that contradicts itself.
@@ -40,13 +40,15 @@ def verify_saved(
     arguments.choice("on_failure", on_failure, ("raise", "warn"))
     without_model(options)
     reports = verified(only_path(arguments.word("folder", folder)), live=model, **options)
-    if not passed(reports):
-        if on_failure == "raise":
-            raise VerdictError(reports)
-        warn(reports)
+    if on_failure == "raise" and not passed(reports):
+        raise VerdictError(reports)
+    say(reports)
     return reports
 
 
-def warn(reports: Sequence[Report]) -> None:
-    """Say to the logger what did not pass."""
-    LOG.warning("ln-audit: %s", told(reports))
+def say(reports: Sequence[Report]) -> None:
+    """Tell the logger what was found: at INFO what passed, as a warning what did not, with the way out."""
+    if passed(reports):
+        LOG.info("ln-audit: %s", told(reports))
+    else:
+        LOG.warning("ln-audit: %s → %s", told(reports), way_out(reports))

@@ -11,11 +11,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ln_audit import arguments
-from ln_audit.errors import UsageError
+from ln_audit import arguments, policy
+from ln_audit.errors import AuditError, UsageError
+from ln_audit.families import recognise
 from ln_audit.in_process import VerdictError, demand, passed, verified, without_model
-from ln_audit.saving import LOG, warn
-from ln_audit.sources.local import only_path
+from ln_audit.recording import open_pair, open_recording
+from ln_audit.saving import LOG, say
+from ln_audit.sources import local
+from ln_audit.sources.settings import Settings
 
 try:
     from transformers import TrainerCallback
@@ -24,6 +27,7 @@ except ImportError as error:
     raise ImportError(_WAY) from error
 
 if TYPE_CHECKING:
+    from ln_audit.demand import Demand
     from ln_audit.result import Report
 
 __all__ = ["NormCallback"]
@@ -46,9 +50,7 @@ class NormCallback(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         arguments.choice("on_failure", on_failure, ("stop", "warn", "raise"))
         without_model(options)
-        demand(
-            "./checkpoint-0", **options
-        )  # what is wrong with the call is said now, and not after an hour of training
+        _known_now(demand("./checkpoint-0", **options))  # and not after an hour of training
         self.on_failure = on_failure
         self.against_model = arguments.switch("against_model", against_model) and options.get("against") is None
         self.options = options
@@ -60,11 +62,10 @@ class NormCallback(TrainerCallback):  # type: ignore[misc]
         if state.is_world_process_zero:
             if self.against_model and model is None:
                 raise UsageError("model: expected the model that is trained, found none", hint="against_model=False")
-            folder = only_path(str(_folder(Path(args.output_dir), state)))
+            folder = local.only_path(str(_folder(Path(args.output_dir), state)))
             self.reports = verified(folder, live=model if self.against_model else None, **self.options)
             good = passed(self.reports)
-            if not good:
-                warn(self.reports)
+            say(self.reports)
         if _agreed(good) or self.on_failure == "warn":
             return control
         if self.on_failure == "raise":
@@ -72,6 +73,22 @@ class NormCallback(TrainerCallback):  # type: ignore[misc]
         LOG.warning("ln-audit: training stops after step %d", state.global_step)
         control.should_training_stop = True
         return control
+
+
+def _known_now(asked: Demand) -> None:
+    """Raises `UsageError` for what a call names and nobody will find: a family, a recording, a source on this machine."""
+    asked = policy.held(asked)
+    if asked.family is not None:
+        recognise.given(asked.family, {} if asked.policy is None else asked.policy.families)
+    try:
+        for path in asked.recordings:
+            open_recording(path)
+        if asked.before is not None and asked.after is not None:
+            open_pair(asked.before, asked.after)
+        if asked.against is not None and local.accepts(asked.against):
+            local.open_source(asked.against, Settings())
+    except AuditError as error:
+        raise UsageError(error.message, hint=error.hint) from error
 
 
 def _folder(output: Path, state: Any) -> Path:

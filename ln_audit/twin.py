@@ -14,12 +14,15 @@ from ln_audit.formats import find_artifacts
 from ln_audit.result import AgainstReport
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ln_audit.against.side import Side
     from ln_audit.checks.subject import Subject
     from ln_audit.core import Norm, Source
     from ln_audit.demand import InMemory, NormModule
+
+
+_UNTOLD = "its own module in memory has no number that is called an epsilon"
 
 
 class Examined(NamedTuple):
@@ -61,16 +64,23 @@ def _in_memory(label: str, live: InMemory, demand: Demand) -> Examined:
         *_, subject = found_in(live.source, live.checkpoint, demand)
     except AuditError as error:
         return Examined(label, live.source, None, error.message)
-    norms = tuple(_as_it_computes(norm, live.modules) for norm in subject.norms)
+    by_tensor = {tensor: module for module in live.modules for tensor in module.tensors}
+    by_name = {module.name: module for module in live.modules}
+    norms = tuple(_as_it_computes(norm, by_tensor, by_name) for norm in subject.norms)
     return Examined(label, live.source, replace(subject, norms=norms), modules=live.modules)
 
 
-def _as_it_computes(norm: Norm, modules: Sequence[NormModule]) -> Norm:
-    """The norm with the epsilon that its own module has; the config's is what it would be built with."""
-    own = next((each for each in modules if set(each.tensors) & set(norm.tensors)), None)
-    own = own or next((each for each in modules if each.name in (norm.name, norm.promised)), None)
-    if own is None or own.eps is None:
+def _as_it_computes(norm: Norm, by_tensor: Mapping[str, NormModule], by_name: Mapping[str, NormModule]) -> Norm:
+    """The norm with the epsilon and the kind that its own module has; the config's is what it would be built with."""
+    own = next((by_tensor[each] for each in norm.tensors if each in by_tensor), None)
+    own = own or next((by_name[each] for each in (norm.name, norm.promised) if each in by_name), None)
+    if own is None:
         return norm
+    norm = replace(norm, kind=own.kind or norm.kind)
+    if own.eps is None and own.eps_in_code:
+        return norm
+    if own.eps is None:
+        return replace(norm, eps=None, eps_source=_UNTOLD, eps_origin="unknown")
     return replace(norm, eps=own.eps, eps_source="its own module", eps_origin="given")
 
 
@@ -82,12 +92,11 @@ def _once(subject: Subject, theirs: Subject, modules: Sequence[NormModule]) -> t
     from ln_audit.against.pairing import nameless
 
     there = set(subject.checkpoint.tensors)
-    elsewhere = {
-        tensor for module in modules for tensor in module.tensors if tensor not in there and there & set(module.tied)
-    }
-    norms = tuple(norm for norm in theirs.norms if not elsewhere & set(norm.tensors))
+    tied = {tensor: others for module in modules for tensor, others in module.tied.items()}
+    elsewhere = {tensor for tensor, others in tied.items() if tensor not in there and there & set(others)}
+    norms = tuple(norm for norm in theirs.norms if not norm.tensors or not elsewhere.issuperset(norm.tensors))
     known = elsewhere | {tensor for norm in norms for tensor in norm.tensors}
-    besides = (tensor for module in modules for tensor in module.tensors if tensor not in known)
+    besides = (tensor for module in modules if module.called for tensor in module.tensors if tensor not in known)
     return replace(theirs, norms=norms), tuple(nameless(theirs.checkpoint.tensors[each]) for each in besides)
 
 

@@ -1,6 +1,8 @@
 """The same verdicts for other programs, and the same refusals of a call that makes no sense."""
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from ln_audit import in_process
 from ln_audit.errors import UsageError
@@ -97,6 +99,17 @@ def test_an_error_says_the_way_out_of_the_worst():
     assert missing.__notes__ == [f"→ {missing.hint}"]
     (unknown,) = verified(FIXTURES / "bad" / "LN001-unknown-family")
     assert VerdictError([unknown]).hint == "see .reports, or run ln-audit verify on it"
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match=r"found agianst: did you mean against\?$"):
         verified(GOOD, agianst="base")
-    assert raised.value.hint == "did you mean against?"
+
+
+def test_what_one_line_leaves_out_is_said_by_the_command_it_ends_with(tmp_path):
+    folder = tmp_path / "two words"
+    folder.mkdir()
+    (folder / "config.json").write_bytes((GOOD / "config.json").read_bytes())
+    tensors = load_file(GOOD / "model.safetensors")
+    tensors["transformer.ln_f.weight"][0] = tensors["transformer.h.0.ln_1.weight"][0] = np.nan
+    save_file(tensors, folder / "model.safetensors")
+    reports = verified(folder)
+    assert sum(each.status == "fail" for each in reports[0].findings) == 2
+    assert told(reports).endswith(f" (and 1 more: ln-audit verify '{folder}')")

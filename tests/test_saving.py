@@ -30,7 +30,18 @@ def test_or_said_where_that_is_asked_for(caplog):
     with caplog.at_level(logging.WARNING, logger="ln_audit"):
         (report,) = verify_saved(BAD, on_failure="warn")
     assert report.verdict.word == "fail"
-    assert [record.getMessage()[:15] for record in caplog.records] == ["ln-audit: FAIL "]
+    (said,) = [record.getMessage() for record in caplog.records]
+    error = VerdictError([report])
+    assert said == f"ln-audit: {error.message} → {error.hint}"
+    assert said.startswith("ln-audit: FAIL ")
+
+
+def test_what_passes_is_said_too_to_who_listens(caplog):
+    with caplog.at_level(logging.INFO, logger="ln_audit"):
+        verify_saved(GOOD)
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("INFO", f"ln-audit: PASS {GOOD}")
+    ]
 
 
 def test_anything_else_is_refused():

@@ -143,10 +143,30 @@ def held_to_memory(*modules: NormModule) -> list[tuple[str, str, str]]:
 def test_a_module_in_memory_has_an_epsilon_of_its_own():
     name = "transformer.ln_f"
     assert held_to_memory(NormModule(name, (f"{name}.weight", f"{name}.bias"), 1e-5)) == []
-    assert held_to_memory(NormModule(name, (f"{name}.weight", f"{name}.bias"), None)) == []
+    assert held_to_memory(NormModule(name, (f"{name}.weight", f"{name}.bias"), None, eps_in_code=True)) == []
     ((status, subject, told),) = held_to_memory(NormModule(name, (), 1e-6))
     assert (status, subject) == ("fail", name)
     assert told.endswith("expected epsilon 1e-06 (the model in memory: its own module), found 1e-05")
+
+
+def test_an_epsilon_that_its_own_module_does_not_tell_is_no_epsilon_of_the_configs():
+    ((status, subject, _),) = held_to_memory(NormModule("transformer.ln_f", ("transformer.ln_f.weight",), None))
+    assert (status, subject) == ("skip", "transformer.ln_f")
+    (report,) = audit(
+        str(GOOD), Demand(against="the model in memory", live=in_memory(NormModule("transformer.ln_f", (), None)))
+    )
+    assert report.verdict is Verdict.INCOMPLETE
+    (untold,) = [each.reason for each in report.findings if each.status == "skip" and each.required]
+    told = "its own module in memory has no number that is called an epsilon"
+    assert untold == f"epsilon is not known on both sides: {told}"
+
+
+def test_the_kind_of_a_module_in_memory_is_compared_where_it_is_known():
+    name = "transformer.ln_f"
+    assert held_to_memory(NormModule(name, (), 1e-5, kind="layer_norm")) == []
+    ((status, subject, told),) = held_to_memory(NormModule(name, (), 1e-5, kind="rms_norm"))
+    assert (status, subject) == ("fail", name)
+    assert told == f"model.safetensors: {name}: expected rms_norm as the model in memory says, found layer_norm"
 
 
 def test_every_norm_module_in_memory_must_be_in_the_file_unless_it_is_tied_to_one_that_is():
@@ -156,5 +176,19 @@ def test_every_norm_module_in_memory_must_be_in_the_file_unless_it_is_tied_to_on
     assert told == (
         "model.safetensors: expected the 1 norms that the model in memory has besides (head.norm.weight), found none of them"
     )
-    assert held_to_memory(NormModule("head.norm", own, None, tied=("transformer.ln_f.weight",))) == []
-    assert held_to_memory(NormModule("head.norm", own, None, tied=("nowhere.weight",)))[0][0] == "fail"
+    for there, expected in (("transformer.ln_f.weight", []), ("nowhere.weight", ["fail"])):
+        tied = {"head.norm.weight": (there,)}
+        assert [status for status, *_ in held_to_memory(NormModule("head.norm", own, None, tied=tied))] == expected
+    assert held_to_memory(NormModule("head.norm", own, None, called=False)) == []
+
+
+def test_a_tied_gain_does_not_stand_for_the_bias_beside_it():
+    both = ("head.norm.bias", "head.norm.weight")
+    tied = {"head.norm.weight": ("transformer.ln_f.weight",)}
+    live = in_memory(NormModule("head.norm", both, None, tied=tied))
+    stored = live.checkpoint.tensors["head.norm.weight"]
+    more = {**live.checkpoint.tensors, both[0]: replace(stored, name=both[0])}
+    live = replace(live, checkpoint=replace(live.checkpoint, tensors=more, read=lambda names: {}))
+    (report,) = audit(str(GOOD), Demand(against="the model in memory", live=live))
+    told = [each.message for each in report.findings if each.rule == "LN301" and each.status == "fail"]
+    assert any(f"has besides ({both[0]})" in each for each in told)

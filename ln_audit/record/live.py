@@ -35,8 +35,8 @@ def live(model: Any) -> InMemory:
     inner = unwrapped(model)
     norms = tuple(_norm_modules(inner))
     found = dict(tensors(inner))
-    for _, own in norms:
-        found |= own  # also where it is tied to what comes first
+    for module, own in norms:
+        found |= own if module.called else {}  # also where it is tied to what comes first
     written = getattr(getattr(inner, "config", None), "to_json_string", None)
     files = {} if written is None else {"config.json": written().encode()}
     infos = {name: TensorInfo(name, _dtype(tensor), _shape(tensor), _bytes(tensor)) for name, tensor in found.items()}
@@ -49,15 +49,17 @@ def live(model: Any) -> InMemory:
 
 
 def _norm_modules(model: Any) -> Iterator[tuple[NormModule, dict[str, Any]]]:
-    """The modules that are called norms, each with those of its parameters that are saved."""
+    """What may be a promised norm, whatever its class is called: each module with those of its own parameters that are saved."""
     unsaved = tuple(getattr(model, "_keys_to_ignore_on_save", None) or ())
     spelt = spellings(model)
     for name, module in modules(model).items():
-        if stated.looks_like_a_norm(module):
-            own = {f"{name}.{each}": tensor for each, tensor in module.named_parameters(recurse=False)}
+        own = {f"{name}.{each}": tensor for each, tensor in module.named_parameters(recurse=False)}
+        called = stated.looks_like_a_norm(module)
+        if own or called:
             held = {each: own[each] for each in own if not any(re.search(word, each) for word in unsaved)}
-            tied = {other for tensor in held.values() for other in spelt[id(tensor)]} - set(held)
-            yield NormModule(name, tuple(held), stated.epsilon(module), tuple(sorted(tied))), held
+            tied = {each: tuple(other for other in spelt[id(held[each])] if other not in held) for each in held}
+            eps, in_code = stated.epsilon(module), stated.epsilon_in_code(module)
+            yield NormModule(name, tuple(held), eps, in_code, stated.kind(module), called, tied), held
 
 
 def _reader(found: Mapping[str, Any]) -> Any:

@@ -61,7 +61,16 @@ def gain_digest(module: Any, width: int | None) -> str | None:
 
 
 def epsilon(module: Any) -> float | None:
-    """The epsilon that the module carries, as it computes with it; None where no attribute says."""
+    """The epsilon that the module carries, as it computes with it; None where no attribute says.
+
+    torch's RMSNorm without one takes that of its input's dtype, which is its gain's. For 16 bits torch says that too, and
+    computes with another one where it accumulates in float32: that is not known.
+    """
+    import torch
+
+    if kind(module) == "rms_norm" and module.eps is None:
+        dtype = None if module.weight is None else module.weight.dtype
+        return torch.finfo(dtype).eps if dtype in (torch.float32, torch.float64) else None
     for name in _EPSILONS:
         value = getattr(module, name, None)
         try:
@@ -71,6 +80,12 @@ def epsilon(module: Any) -> float | None:
         if number is not None and isfinite(number):
             return number
     return None
+
+
+def epsilon_in_code(module: Any) -> bool:
+    """Whether there is none to set: a class of transformers itself, whose code its family knows, without such an attribute."""
+    ours = type(module).__module__.startswith("transformers.models.")
+    return ours and not any("eps" in name.lower() for name in vars(module))
 
 
 def kind(module: Any) -> str | None:

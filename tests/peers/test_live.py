@@ -55,6 +55,96 @@ def test_an_epsilon_is_that_of_the_module_and_not_of_the_config(tmp_path):
     assert finding(verified(tmp_path / "again", live=model)[0]) == ["fail epsilon of 4 norms"]
 
 
+class _Own(torch.nn.Module):  # type: ignore[misc]
+    """A norm of one's own, as people write them, with its epsilon under the name that is given."""
+
+    def __init__(self, gain: Any, **said: Any) -> None:
+        super().__init__()
+        self.weight = gain
+        for name, value in said.items():
+            setattr(self, name, value)
+
+
+class _OwnNorm(_Own):
+    """The same, called a norm."""
+
+
+def _with(model: Any, norm: Any) -> Any:
+    """The model with another final norm of the very same gain."""
+    norm.weight = model.model.norm.weight
+    model.model.norm = norm
+    return model
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), None, "1e-6", torch.tensor([1e-3, 1e-3])],
+    ids=["nan", "inf", "None", "word", "2"],
+)
+def test_an_epsilon_in_memory_that_is_no_number_cannot_be_told(value, tmp_path):
+    folder, model = saved("llama", tmp_path), tiny("llama")
+    model.model.norm.variance_epsilon = value
+    (report,) = verified(folder, live=model)
+    assert (report.verdict.word, finding(report)) == ("incomplete", ["skip model.norm"])
+
+
+@pytest.mark.parametrize(
+    ("made", "said", "found"),
+    [
+        (_OwnNorm, {"my_eps": 1e-2}, "skip model.norm"),
+        (_Own, {}, "skip model.norm"),
+        (_Own, {"eps": 1e-2}, "fail model.norm"),
+        (_OwnNorm, {"eps": 1e-2, "inner": torch.nn.Identity()}, "fail model.norm"),
+        (_OwnNorm, {"eps": 1e-6}, None),
+        (_Own, {"eps": 1e-6, "inner": torch.nn.Identity()}, None),
+    ],
+)
+def test_the_epsilon_of_a_module_of_ones_own_is_read_or_cannot_be_told(made, said, found, tmp_path):
+    folder, model = saved("llama", tmp_path), tiny("llama")
+    (report,) = verified(folder, live=_with(model, made(model.model.norm.weight, **said)))
+    assert finding(report) == ([] if found is None else [found])
+
+
+def test_torchs_rms_norm_without_an_epsilon_has_that_of_its_dtype(tmp_path):
+    folder = saved("llama", tmp_path)
+    (report,) = verified(folder, live=_with(tiny("llama"), torch.nn.RMSNorm(32)))
+    assert (report.verdict.word, finding(report)) == ("fail", ["fail model.norm"])
+    told = next(each.message for each in report.findings if each.status == "fail")
+    assert "expected epsilon 1.1920929e-07 (the model in memory: its own module), found 1e-06" in told
+    half = _with(tiny("llama"), torch.nn.RMSNorm(32)).to(torch.bfloat16)  # where torch adds another one than it says
+    half.save_pretrained(tmp_path / "half")
+    assert finding(verified(tmp_path / "half", live=half)[0]) == ["skip model.norm"]
+
+
+def test_a_layer_norm_in_memory_is_no_rms_norm_of_the_file(tmp_path):
+    folder = saved("llama", tmp_path)
+    (report,) = verified(folder, live=_with(tiny("llama"), torch.nn.LayerNorm(32, eps=1e-6, bias=False)))
+    assert (report.verdict.word, finding(report)) == ("fail", ["fail model.norm"])
+    told = next(each.message for each in report.findings if each.status == "fail")
+    assert told == "model.safetensors: model.norm: expected layer_norm as the model in memory says, found rms_norm"
+    assert finding(verified(folder, live=_with(tiny("llama"), torch.nn.RMSNorm(32, eps=1e-6)))[0]) == []
+
+
+def test_two_norms_that_share_a_gain_each_have_their_own_bias_in_the_file(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    model = tiny("llama")
+    first, second = (torch.nn.LayerNorm(32) for _ in range(2))
+    second.weight = first.weight
+    with torch.no_grad():
+        second.bias += 1
+    saved("llama", tmp_path)
+    model.model.layers[0].extra_norm, model.model.layers[1].extra_norm = first, second
+    file, name = tmp_path / "model.safetensors", "model.layers.{}.extra_norm.{}"
+    held = load_file(file) | {name.format(0, each): getattr(first, each).detach() for each in ("weight", "bias")}
+    save_file(held, file, {"format": "pt"})
+    (report,) = verified(tmp_path, live=model)
+    assert (report.verdict.word, finding(report)) == ("fail", ["fail 1 norms of the model in memory"])
+    assert "(model.layers.1.extra_norm.bias)" in next(each.message for each in report.findings if each.status == "fail")
+    save_file(held | {name.format(1, "bias"): second.bias.detach()}, file, {"format": "pt"})
+    assert finding(verified(tmp_path, live=model)[0]) == []
+
+
 def test_a_layer_that_weights_and_config_lack_is_missed(tmp_path):
     model = tiny("llama")
     dropped = tiny("llama")

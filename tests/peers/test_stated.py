@@ -88,3 +88,25 @@ def test_the_digest_of_a_stored_gain():
     assert stated.gain_digest(Own(weight=gain), 3) is None
     assert stated.gain_digest(Own(weight=gain), None) is None
     assert stated.gain_digest(torch.nn.Sequential(Own(weight=gain)), 2) is None
+
+
+def test_torchs_rms_norm_without_an_epsilon_has_that_of_its_gains_dtype_where_that_is_sure():
+    made = {
+        dtype: stated.epsilon(torch.nn.RMSNorm(4, dtype=dtype))
+        for dtype in (torch.float32, torch.float64, torch.float16)
+    }
+    assert made == {torch.float32: 2.0**-23, torch.float64: 2.0**-52, torch.float16: None}
+    row = torch.full((1, 4), 1e-2)
+    assert torch.equal(torch.nn.RMSNorm(4)(row), torch.nn.RMSNorm(4, eps=2.0**-23)(row))
+    assert stated.epsilon(torch.nn.RMSNorm(4, elementwise_affine=False)) is None
+    assert stated.epsilon(torch.nn.RMSNorm(4, eps=0.25)) == 0.25
+
+
+def test_only_a_class_of_transformers_without_such_an_attribute_has_its_epsilon_in_its_code():
+    from transformers.models.llama.modeling_llama import LlamaRMSNorm
+    from transformers.models.olmo.modeling_olmo import OlmoLayerNorm
+
+    emptied = LlamaRMSNorm(4)
+    emptied.variance_epsilon = None
+    modules = (OlmoLayerNorm(4), LlamaRMSNorm(4), emptied, torch.nn.Identity())
+    assert [stated.epsilon_in_code(module) for module in modules] == [True, False, False, False]

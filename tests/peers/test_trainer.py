@@ -1,6 +1,7 @@
 """The callback in real training: every checkpoint is verified, and a broken one stops the run."""
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from ln_audit.errors import UsageError
 from ln_audit.in_process import VerdictError
 from tests.peers.torch_models import tiny
+from tests.shared import FIXTURES
 
 torch: Any = pytest.importorskip("torch")
 transformers: Any = pytest.importorskip("transformers")
@@ -76,22 +78,30 @@ def test_every_checkpoint_is_held_to_the_model_in_memory(tmp_path):
 
 @pytest.mark.parametrize(("tamper", "word"), [(shifted, "FAIL"), (lost, "INCOMPLETE")])
 def test_a_checkpoint_that_is_broken_or_cannot_be_read_stops_training(tmp_path, caplog, tamper, word):
-    run = trained(tmp_path, NormCallback(), tamper)
+    callback = NormCallback()
+    run = trained(tmp_path, callback, tamper)
     with caplog.at_level(logging.WARNING, logger="ln_audit"):
         run.train()
     assert run.state.global_step == 1
     told = [record.getMessage() for record in caplog.records if record.name == "ln_audit"]
     assert told[0].startswith(f"ln-audit: {word} {tmp_path / 'checkpoint-1'}: ")
+    assert told[0].endswith(f" → {VerdictError(callback.reports).hint}")
     assert told[1:] == ["ln-audit: training stops after step 1"]
 
 
 def test_or_raises_or_only_warns(tmp_path, caplog):
     with pytest.raises(VerdictError, match="LN301 differs-from-source"):
         trained(tmp_path / "a", NormCallback("raise"), shifted).train()
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="ln_audit"):
+        trained(tmp_path / "c", NormCallback()).train()
+    said = [record.getMessage() for record in caplog.records if record.name == "ln_audit"]
+    assert said == [f"ln-audit: PASS {tmp_path / 'c' / f'checkpoint-{step}'}" for step in (1, 2, 3)]
+    caplog.clear()
     run = trained(tmp_path / "b", NormCallback("warn"), shifted)
     with caplog.at_level(logging.WARNING, logger="ln_audit"):
         run.train()
-    assert (run.state.global_step, len(caplog.records)) == (3, 2)
+    assert (run.state.global_step, len(caplog.records)) == (3, 1)
 
 
 def test_without_the_model_in_memory_the_checkpoint_is_held_to_its_own_config_alone(tmp_path):
@@ -127,6 +137,32 @@ def test_a_call_that_makes_no_sense_is_said_before_training():
         NormCallback(live=tiny("llama"))
     with pytest.raises(UsageError, match="found thorough"):
         NormCallback(thorough=True)
+    with pytest.raises(UsageError, match=r"found stict: did you mean strict\?"):
+        NormCallback(stict=True)
+
+
+def test_what_a_call_names_and_nobody_will_find_is_said_before_training(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("words.safetensors").write_text("no recording")
+    for options, message in (
+        ({"family": "nofam"}, "family 'nofam': expected one of "),
+        ({"family": "own.toml"}, "--family own.toml: expected a family table, found no such file"),
+        ({"recording": "x"}, "x: "),
+        ({"recording": "words.safetensors"}, "words.safetensors: "),
+        ({"before": "b.npy", "after": "a.npy"}, "b.npy: "),
+        ({"against": "./base"}, "./base: "),
+    ):
+        with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
+            NormCallback(**options)  # type: ignore[arg-type]
+    Path("ln-audit.toml").write_text('output_dtype = "float32"\n')
+    with pytest.raises(UsageError, match=r"^--output-dtype: expected float32, as ln-audit\.toml says, found bfloat16"):
+        NormCallback(output_dtype="bfloat16")
+    Path("ln-audit.toml").unlink()
+    NormCallback(
+        family="llama",
+        against="org/model-on-the-hub",
+        recording=FIXTURES / "good" / "gpt2-recorded" / "run.safetensors",
+    )
 
 
 def searched(tmp_path: Path, callback: Any, tamper: Any = None, hp_name: Any = None, trials: int = 3) -> Any:
