@@ -419,3 +419,13 @@ def test_digests_of_a_model_on_the_hub(hub, tmp_path):
     assert code == 1
     code, document = hub_gate(hub, tmp_path, f'[digests.values]\n"h.1.ln_2.bias" = "{NONE}"\n', "org/name")
     assert (code, said(document, "LN305")[0][0]) == (1, "fail")
+
+
+def test_a_folder_of_links_to_each_file_of_its_target_is_held_too(tmp_path):
+    shutil.copytree(FIXTURES / "good" / "gpt2-locked", tmp_path / "m")
+    (tmp_path / "dd").mkdir()
+    for path in (tmp_path / "m").iterdir():
+        (tmp_path / "dd" / path.name).symlink_to(path)
+    text = '[[target]]\ntarget = "m"\n[target.digests.files]\n"model.safetensors" = "' + "0" * 64 + '"\n'
+    assert gate(tmp_path, text, "m")[0] == 1
+    assert gate(tmp_path, text, "dd")[0] == 1
