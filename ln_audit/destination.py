@@ -13,7 +13,7 @@ from ln_audit.formats import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ln_audit.demand import Demand
+    from ln_audit.demand import Demand, Rules
 
 _OTHERS = ("config.json", "params.json", "ln-audit.toml", "pyproject.toml")
 _OTHERS_SUFFIXES = (".index.json", ".lock", ".data")
@@ -78,7 +78,8 @@ def words_of(arguments: Sequence[str]) -> list[str]:
 def read_by(demand: Demand) -> Iterator[str]:
     """The files that a call reads by its options and its policy, and its targets where they are files."""
     policy = demand.policy
-    for each in (demand, *([] if policy is None else [own.rules for own in policy.targets])):
+    asked: list[Demand | Rules] = [demand, *(() if policy is None else (own.rules for own in policy.targets))]
+    for each in asked:
         yield from (word for word in (each.config, each.family, each.lock, each.against, *each.recordings) if word)
     if policy is not None:
         yield policy.path

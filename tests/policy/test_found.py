@@ -196,9 +196,13 @@ def test_a_policy_file_of_nearly_the_right_name_is_refused_with_the_right_one(tm
         read(str(tmp_path))
     told = f"{name}: expected a policy to be called ln-audit.toml, found it called otherwise, which nothing reads"
     assert (caught.value.message, caught.value.hint) == (told, f"rename it, or name it: --policy {name}")
-    assert read(str(tmp_path), str(tmp_path / name)).rules.strict
+    named = read(str(tmp_path), str(tmp_path / name))
+    assert named is not None
+    assert named.rules.strict
     (tmp_path / "ln-audit.toml").write_text("strict = true\n")
-    assert read(str(tmp_path)).path == "ln-audit.toml"
+    own = find(str(tmp_path))
+    assert own is not None
+    assert own.path == "ln-audit.toml"
 
 
 def test_files_that_only_begin_or_end_like_it_are_nobodys_policy(tmp_path):
