@@ -50,6 +50,16 @@ def words(name: str, value: object) -> tuple[str, ...]:
     return tuple(word(name, each) for each in several)
 
 
+def recordings(name: str, value: object) -> tuple[str, ...]:
+    """One recording or several; a pattern that matched no file holds nothing to anything. Raises `UsageError`."""
+    found = words(name, value)
+    if not found:
+        raise UsageError(
+            f"{name}: expected at least one recording, found none", hint="leave it out where there is none"
+        )
+    return found
+
+
 def switch(name: str, value: object) -> bool:
     """True or False, and nothing that Python takes for one of them: `"no"` is true. Raises `UsageError`."""
     if not isinstance(value, bool):
@@ -113,7 +123,8 @@ def wrong(name: str, expected: str, value: object, hint: str = "") -> UsageError
 _READERS: Mapping[str, Callable[[str, object], Any]] = {
     **dict.fromkeys(("strict", "offline", "full", "pictures"), switch),
     **dict.fromkeys(("eps", "offset"), number),
-    **dict.fromkeys(("recording", "require"), words),
+    "recording": recordings,
+    "require": words,
 }
 
 

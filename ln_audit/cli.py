@@ -72,7 +72,9 @@ def verify(
         offline=offline, full=full, progress=terminal.obeys_escapes(sys.stderr) and not quiet,
     )  # fmt: skip
     demand = call.under_policy(demand, targets or (), policy)
-    writer = output.Writer.of(format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color, command=ctx.obj)
+    writer = output.Writer.of(
+        format_, output_ or (), quiet=quiet, verbose=verbose, no_color=no_color, command=ctx.obj, demand=demand
+    )
     demand = replace(demand, pictures=writer.pictures)
     from ln_audit.policy import work
 
@@ -116,7 +118,9 @@ def report(
         progress=terminal.obeys_escapes(sys.stderr),
     )  # fmt: skip
     demand = call.under_policy(demand, [target], policy)
-    writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=no_color, command=ctx.obj)
+    writer = output.Writer.of(
+        format_, output_ or (), quiet=False, verbose=False, no_color=no_color, command=ctx.obj, demand=demand
+    )
     from ln_audit.audit import audit
     from ln_audit.reports import parameters
 
@@ -198,7 +202,9 @@ def trace(
         norm=norm, config=config, family=family, revision=revision, offline=offline, values="final",
         policy=read(".", policy),
     )  # fmt: skip
-    writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=True).only(FORMATS)
+    writer = output.Writer.of(format_, output_ or (), quiet=False, verbose=False, no_color=True, demand=demand).only(
+        FORMATS
+    )
     found = traced(recording, target, demand)
     writer.tell(lambda form: told(found, form))
 

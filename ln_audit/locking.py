@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ln_audit import account, policy
@@ -75,6 +76,10 @@ def former(path: str) -> Lock | None:
 
     Raises `UsageError` where something else is there: a mistaken name must not cost a model.
     """
+    if os.path.exists(path) and Path(os.path.realpath(path)).is_fifo():  # noqa: PTH110 - what a shell makes of a process has no such name, and a reader
+        raise UsageError(
+            f"--output {one_line(path)}: expected a lockfile to renew, or no file, found a pipe", hint="-o -"
+        )
     if not os.path.isfile(path):  # noqa: PTH113 - a name that is no path is none
         return None
     try:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO
 
 from ln_audit import reports, terminal
 from ln_audit.errors import LnAuditError, SourceError, UsageError
-from ln_audit.formats import FORMATS
 from ln_audit.printable import one_line
 from ln_audit.reports.document import Run, exit_code
 from ln_audit.result import Failure, Report
@@ -20,11 +19,9 @@ from ln_audit.result import Failure, Report
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ln_audit.demand import Policy
+    from ln_audit.demand import Demand, Policy
 
 BUG = 4
-_OTHERS = ("config.json", "ln-audit.toml", "pyproject.toml")
-_OTHERS_SUFFIXES = (".index.json", ".lock", ".data")
 _REPORTING = ("verify", "report")  # commands whose --output is a report; that of `lock` and `record` is something else
 
 
@@ -52,19 +49,29 @@ class Writer:
         verbose: bool,
         no_color: bool,
         command: Sequence[str] | None = (),
+        demand: Demand | None = None,
     ) -> Writer:
-        """The writer that the options ask for. Raises `UsageError` for an unknown format."""
+        """The writer that the options ask for; no file of it is one that `command` or `demand` reads. Raises `UsageError`."""
         found = reports.find(shown)
         colour = terminal.shows_colour(sys.stdout) and not no_color
         pairs = tuple(_pair(word, found) for word in files)
         for each in (found, *(output for output, _ in pairs)):
             each.check()
-        twice = next((path for at, (_, path) in enumerate(pairs) if path in [other for _, other in pairs[:at]]), None)
-        if twice is not None:
-            raise UsageError(f"--output {twice}: expected a file of its own for each report, found it twice")
-        for _, path in pairs:
-            _refuse(path)
-        return cls(found, pairs, quiet, verbose, colour, tuple(command or ()))
+        made = cls(found, pairs, quiet, verbose, colour, tuple(command or ()))
+        if pairs:
+            made.refuse(demand)
+        return made
+
+    def refuse(self, demand: Demand | None) -> None:
+        """Raises `UsageError`, before any work is done, where no file can be, or where one is that the call reads."""
+        from ln_audit import destination  # of nobody who asks for no file
+
+        paths = [path for _, path in self.files]
+        destination.refuse_twice(paths)
+        read = [*destination.words_of(self.command), *(() if demand is None else destination.read_by(demand))]
+        for path in paths:
+            destination.refuse_no_file(path)
+            destination.refuse_read(path, read)
 
     @property
     def pictures(self) -> bool:
@@ -111,32 +118,17 @@ class Writer:
 
 def _pair(word: str, otherwise: reports.Output) -> tuple[reports.Output, Path]:
     """FILE, or FORMAT=FILE. Raises `UsageError` for a word before the = that is no format: a mistyped one is no file's name."""
+    from ln_audit import destination  # of nobody who asks for no file
+
     before, equals, after = word.partition("=")
     if not equals or not before.replace("-", "").replace("_", "").isalnum():
-        path = _reports(word)
+        path = destination.named(word)
         return reports.of_file(word, otherwise), path
     try:
-        return reports.find(before), _reports(after)
+        return reports.find(before), destination.named(after)
     except UsageError as error:
         message = error.message.replace("--format", f"--output {word}", 1)
         raise UsageError(message, hint=error.hint or f"a file of that name is written ./{word}") from error
-
-
-def _reports(file: str) -> Path:
-    """The file for a report. Raises `UsageError` for what bears the name of a model's file, a lock or a policy: it would be lost."""
-    name = Path(file).name.lower()
-    if name in _OTHERS or name.endswith((*(suffix for each in FORMATS for suffix in each.SUFFIXES), *_OTHERS_SUFFIXES)):
-        raise UsageError(
-            f"--output {file}: expected a file for a report, found the name of another kind of file", hint="report.json"
-        )
-    return Path(file)
-
-
-def _refuse(path: Path) -> None:
-    """Raises `UsageError`, before any work is done, where no file can be."""
-    from ln_audit import destination  # of nobody who asks for no file
-
-    destination.refuse_no_file(path)
 
 
 def _show(shown: reports.Output, run: Run) -> None:
@@ -243,7 +235,7 @@ def rejected(arguments: Sequence[str], error: LnAuditError, code: int) -> int:
     complain(f"ln-audit: {error.message}{hint}\n")
     run = Run((), code, Failure(error.kind, error.message, error.hint), command=tuple(arguments))
     shown, files = _asked_for(arguments)
-    for report_format, path in () if isinstance(error, _UndeliveredError) else files:
+    for report_format, path in () if _keeps_files(error) else files:
         with contextlib.suppress(
             UsageError
         ):  # it may be the very file that could not be written; the exit code still says so
@@ -252,6 +244,13 @@ def rejected(arguments: Sequence[str], error: LnAuditError, code: int) -> int:
         with contextlib.suppress(SourceError, UsageError):  # nobody reads it, or its library is what is missing
             _show(shown, run)
     return code
+
+
+def _keeps_files(error: LnAuditError) -> bool:
+    """Whether the files that were asked for stay as they are: they are written already, or hold what the call reads."""
+    from ln_audit import destination
+
+    return isinstance(error, (_UndeliveredError, destination.OverwritingError))
 
 
 def complain(text: str) -> None:
@@ -285,10 +284,13 @@ def _asked_for(arguments: Sequence[str]) -> tuple[reports.Output, list[tuple[rep
     shown = next((output for output in reports.REPORTS if output.NAME in words["--format"][-1:]), reports.find("text"))
     if next((word for word in arguments if not word.startswith("-")), "") not in _REPORTING:
         return shown, []
-    files = []
+    from ln_audit import destination
+
+    files, read = [], destination.words_of(arguments)
     for word in words["--output"] or os.environ.get("LN_AUDIT_OUTPUT", "").split():
         with contextlib.suppress(UsageError):
             output, path = _pair(word, shown)
-            _refuse(path)
+            destination.refuse_no_file(path)
+            destination.refuse_read(path, read)
             files.append((output, path))
     return shown, files

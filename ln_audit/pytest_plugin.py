@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     from difflib import get_close_matches
 
     for name in unknown:
-        if get_close_matches(name, [MARKER], cutoff=_NEAR):
+        if get_close_matches(name.lower(), [MARKER], cutoff=_NEAR):
             raise pytest.UsageError(f"@pytest.mark.{one_line(name)[:100]}: did you mean @pytest.mark.{MARKER}?")
 
 

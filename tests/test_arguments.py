@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ln_audit
-from ln_audit import arguments
+from ln_audit import arguments, in_process
 from ln_audit.errors import LnAuditError, UsageError
 from ln_audit.saving import verify_saved
 from tests.shared import FIXTURES
@@ -214,3 +214,13 @@ def meant(argument: str, value: Any, found: Any) -> None:
         assert np.isfinite(np.asarray(value).item())
     elif argument == "require":
         assert isinstance(value, (str, list, dict, set, np.ndarray, range))
+
+
+@pytest.mark.parametrize("empty", [[], (), iter(()), {}.keys()])
+def test_no_recording_where_some_are_named_is_a_pattern_that_matched_none(empty):
+    with pytest.raises(UsageError) as caught:
+        ln_audit.verify(GOOD, recording=empty)
+    assert caught.value.message == "recording: expected at least one recording, found none"
+    with pytest.raises(UsageError, match="recording: expected at least one recording, found none"):
+        in_process.verified(GOOD, recording=[])
+    assert ln_audit.verify(GOOD, recording=None).verdict == "pass"

@@ -1,5 +1,6 @@
 """What `ln-audit lock` writes, and what it refuses to lock."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,12 @@ def test_another_file_is_not_overwritten_and_an_unreadable_lock_is(tmp_path):
     (tmp_path / "new").write_text('format = "ln-audit.lock/99"\n')
     (tmp_path / "empty").touch()
     assert [former(str(tmp_path / name)) for name in ("new", "empty", "none")] == [None] * 3
+
+
+def test_a_pipe_that_nobody_reads_is_no_lockfile_to_be(tmp_path):
+    os.mkfifo(tmp_path / "f.lock")
+    (tmp_path / "link.lock").symlink_to("f.lock")
+    for name in ("f.lock", "link.lock"):
+        with pytest.raises(UsageError, match=f"{name}: expected a lockfile to renew, or no file, found a pipe"):
+            former(str(tmp_path / name))
+    assert former("a\0b") is None

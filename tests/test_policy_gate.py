@@ -76,11 +76,11 @@ def test_its_path_and_digest_stand_in_every_report(entrance, tmp_path):
     told = run(*entrance, "verify", cwd=tmp_path)
     assert (told.returncode, f"policy: ln-audit.toml, SHA-256 {digest}" in told.stdout) == (0, True)
     (tmp_path / "ci").mkdir()
-    (tmp_path / "ci" / "gate.toml").write_text("# another\n")
+    (tmp_path / "ci" / "gate.toml").write_text("strict = false\n")
     named = json.loads(
         run(*entrance, "verify", "sample", "--policy", "ci/gate.toml", "--format", "json", cwd=tmp_path).stdout
     )
-    assert named["policy"] == {"path": "ci/gate.toml", "sha256": hashlib.sha256(b"# another\n").hexdigest()}
+    assert named["policy"] == {"path": "ci/gate.toml", "sha256": hashlib.sha256(b"strict = false\n").hexdigest()}
 
 
 @ENTRANCES
@@ -120,7 +120,7 @@ def test_a_policy_that_is_named_and_missing_is_exit_2_on_every_command(entrance,
 
 
 def test_the_named_policy_is_read_and_the_one_of_the_folder_is_not(tmp_path):
-    (tmp_path / "loose.toml").write_text("")
+    (tmp_path / "loose.toml").write_text("strict = false\n")
     assert gate(tmp_path, "strict = true\n", str(NEMOTRON))[0] == 1
     assert gate(tmp_path, "strict = true\n", str(NEMOTRON), "--policy", "loose.toml")[0] == 0
     assert gate(tmp_path, "strikt = true\n", str(NEMOTRON), "--policy", "loose.toml")[0] == 0
@@ -160,7 +160,7 @@ def test_required_rules_of_policy_and_call_add_up(tmp_path):
 
 @pytest.mark.parametrize("value", ["loose.toml", "0", "false", ""])
 def test_nothing_in_the_environment_weakens_it(tmp_path, value):
-    (tmp_path / "loose.toml").write_text("")
+    (tmp_path / "loose.toml").write_text("strict = false\n")
     options = ("POLICY", "STRICT", "REQUIRE", "VALUES", "LOCK", "AGAINST", "FAMILY", "QUIET")
     environment = {f"LN_AUDIT_{name}": value for name in options}
     assert gate(tmp_path, "strict = true\n", str(NEMOTRON), **environment)[0] == 1
@@ -419,3 +419,13 @@ def test_digests_of_a_model_on_the_hub(hub, tmp_path):
     assert code == 1
     code, document = hub_gate(hub, tmp_path, f'[digests.values]\n"h.1.ln_2.bias" = "{NONE}"\n', "org/name")
     assert (code, said(document, "LN305")[0][0]) == (1, "fail")
+
+
+def test_a_folder_of_links_to_each_file_of_its_target_is_held_too(tmp_path):
+    shutil.copytree(FIXTURES / "good" / "gpt2-locked", tmp_path / "m")
+    (tmp_path / "dd").mkdir()
+    for path in (tmp_path / "m").iterdir():
+        (tmp_path / "dd" / path.name).symlink_to(path)
+    text = '[[target]]\ntarget = "m"\n[target.digests.files]\n"model.safetensors" = "' + "0" * 64 + '"\n'
+    assert gate(tmp_path, text, "m")[0] == 1
+    assert gate(tmp_path, text, "dd")[0] == 1

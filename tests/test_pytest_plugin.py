@@ -232,18 +232,19 @@ def test_an_expected_failure_stays_one(run):
     made.assert_outcomes(xfailed=1)
 
 
-def test_a_mistyped_marker_is_refused_and_not_a_test_without_a_gate(run):
+@pytest.mark.parametrize("marker", ["ln_chekpoint", "LN_CHECKPOINT", "Ln_Checkpoint"])
+def test_a_mistyped_marker_is_refused_and_not_a_test_without_a_gate(run, marker):
     made = run(
-        """
+        f"""
         import pytest
 
-        @pytest.mark.ln_chekpoint("bad")
+        @pytest.mark.{marker}("bad")
         def test_bad(): pass
         """,
         "-o", "addopts=", "-W", "ignore",
     )  # fmt: skip
     assert made.ret == pytest.ExitCode.USAGE_ERROR
-    made.stderr.fnmatch_lines(["*@pytest.mark.ln_chekpoint: did you mean @pytest.mark.ln_checkpoint[?]*"])
+    made.stderr.fnmatch_lines([f"*@pytest.mark.{marker}: did you mean @pytest.mark.ln_checkpoint[?]*"])
 
 
 def test_other_markers_are_none_of_ours(run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -113,6 +114,8 @@ def _look_up(data: Mapping[str, object], key: str) -> tuple[bool, object]:
 
 
 def _read_local(path: str) -> tuple[bytes, int]:
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH110, PTH112, PTH113
+        raise UsageError(f"--config {path}: expected a file to read, found no ordinary one")
     try:
         with Path(path).open("rb") as file:
             data = file.read(MAX_CONFIG + 1)

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 from ln_audit import cli, output, policy
 from ln_audit.errors import UsageError
 from ln_audit.hooks import changes
+from ln_audit.hooks.before import pairs_before, refuse_letting_go
 from ln_audit.hooks.changed import targets
-from ln_audit.hooks.locked import by_policy, held
+from ln_audit.hooks.locked import by_policy, held, pairs
 from ln_audit.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ln_audit.demand import Policy
+    from ln_audit.hooks.locked import Held
 
 _OWN = ("--target", "--lock", "--policy")  # options of `lock` whose value it needs itself
 _WORST = (0, 3, 1, 2, 4, 130)  # exit codes, from best to worst
@@ -65,8 +69,17 @@ def _held(options: list[str], files: list[str]) -> list[list[str]]:
     beside = held(files, target, own.get("--lock"), removed=gone)
     found = policy.read(".", own.get("--policy"))
     asked = () if found is None else by_policy(found, files, gone)
-    pairs = [*asked, *(each for each in beside if not any(each.same(other) for other in asked))]
-    return [["verify", *others, f"--lock={lock}", "--", model] for model, lock in dict.fromkeys(pairs)]
+    if target is None and changes.in_repository():
+        asked = (*asked, *_new(found, own.get("--policy")))
+    both = [*asked, *(each for each in beside if not any(each.same(other) for other in asked))]
+    return [["verify", *others, f"--lock={lock}", "--", model] for model, lock in dict.fromkeys(both)]
+
+
+def _new(found: Policy | None, file: str | None) -> list[Held]:
+    """What the policy holds and did not in the commit before. Raises `UsageError` where it is the other way round."""
+    former, now = pairs_before(file), () if found is None else pairs(found)
+    refuse_letting_go(former, now)
+    return [each for each in now if each not in former]
 
 
 def _some(files: list[str]) -> list[str]:

@@ -17,7 +17,7 @@ from ln_audit.formats import FORMATS, find_artifacts, npy_folder, tf_bundle
 from ln_audit.formats.assembly import INDEX_SUFFIX, read_index
 from ln_audit.formats.config import FILE, MAX_CONFIG, OTHERS
 from ln_audit.formats.unread import holds_weights
-from ln_audit.hooks.data import beginning, is_data
+from ln_audit.hooks.data import UNREAD, beginning, is_data
 from ln_audit.sources import local
 from ln_audit.sources.settings import Settings
 
@@ -41,6 +41,16 @@ def targets(files: Iterable[str]) -> tuple[str, ...]:
     Every target is a path and nothing else: a folder called like a model, or like `sample`, stays a folder.
     """
     return tuple(dict.fromkeys(local.only_path(target) for file in files for target in _of(posixpath.normpath(file))))
+
+
+def of_checkpoint(file: str) -> bool:
+    """Whether a file, which may be gone, is of a checkpoint by its name: weights of any format, an index, or a config."""
+    name = posixpath.basename(file).lower()
+    return (
+        name in (FILE, *OTHERS)
+        or name.endswith((*SUFFIXES, *UNREAD, INDEX_SUFFIX))
+        or (_OUTSIDE.search(name) or _BUNDLED.search(name)) is not None
+    )
 
 
 def _of(file: str) -> Iterator[str]:

@@ -32,9 +32,29 @@ def removed() -> tuple[str, ...]:
     return _differing("D")
 
 
-def _differing(kinds: str) -> tuple[str, ...]:
+def before(file: str) -> bytes | None:
+    """What a file held before the change; None where it was not there. Raises `UsageError` where git cannot tell."""
+    refs = _refs()
+    base = _run("merge-base", *refs) if refs else _run("rev-parse", "--verify", "--quiet", "HEAD")
+    if base.returncode:  # of the first commit of all there is none
+        return None
+    name, commit = os.path.relpath(file), os.fsdecode(base.stdout.strip())
+    listed = _run("--literal-pathspecs", "ls-tree", "-z", "--name-only", commit, "--", name)
+    if listed.returncode or not listed.stdout:  # it lies outside of the repository, or was not there
+        return None
+    made = _run("cat-file", "blob", f"{commit}:./{name}")
+    if made.returncode:
+        raise _fault(made)
+    return made.stdout
+
+
+def _refs() -> list[str]:
     refs = [os.environ.get(name, "") for name in _REFS]
-    between = "...".join(refs) if all(refs) else "--staged"
+    return refs if all(refs) else []
+
+
+def _differing(kinds: str) -> tuple[str, ...]:
+    between = "...".join(_refs()) or "--staged"
     shape = ("--name-only", "--no-renames", "--no-ext-diff", "--relative", "-z", f"--diff-filter={kinds}")
     made = _run("diff", *shape, between, "--")
     if made.returncode:

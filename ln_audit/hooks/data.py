@@ -6,6 +6,7 @@ still to be fetched, and what cannot be read: its verdict will be "incomplete".
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 
@@ -51,6 +52,8 @@ def is_data(file: str) -> bool:
 def beginning(file: str, at_most: int) -> bytes | None:
     """The first bytes; None where there is no such file, or it cannot be read."""
     try:
+        if not os.path.isfile(file):  # noqa: PTH113 - of a pipe nothing may ever come
+            return None
         with open(file, "rb") as opened:  # noqa: PTH123 - a name that is no path has none
             return opened.read(at_most)
     except (OSError, ValueError):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ln_audit.demand import Demand
 from ln_audit.errors import UsageError
 from ln_audit.formats.assembly import INDEX_SUFFIX
-from ln_audit.formats.config import FILE, OTHERS
-from ln_audit.hooks.changed import SUFFIXES, has_weights, targets
+from ln_audit.hooks.changed import SUFFIXES, has_weights, of_checkpoint, targets
 from ln_audit.lock.schema import DEFAULT_FILE
 from ln_audit.policy import work
 from ln_audit.policy.paths import same_place
@@ -55,7 +54,7 @@ def held(
         _refuse_unlocking(file)
     locks = [file for file in files if is_lock(file)]
     found = [_locked(posixpath.normpath(file)) for file in dict.fromkeys((*locks, *_left_behind(gone)))]
-    found += _of_models(targets(file for file in files if not file.endswith(_SUFFIX)))
+    found += _of_models(targets(file for file in files if of_checkpoint(file)))
     return tuple(dict.fromkeys(found))
 
 
@@ -65,20 +64,21 @@ def by_policy(policy: Policy, files: Iterable[str], removed: Iterable[str] = ())
     Every lockfile of the policy must be there and right, whatever changed. Raises `UsageError`.
     """
     work(Demand(policy=policy), ())
-    touched = [*files, *(file for file in removed if _is_of_models(file))]
-    return tuple(
-        Held(own.target, own.rules.lock)
-        for own in policy.targets
-        if own.rules.lock is not None and any(_belongs(file, own.target, own.rules.lock) for file in touched)
-    )
+    touched = (*files, *removed)
+    return tuple(own for own in pairs(policy) if any(_belongs(file, own.target, own.lock) for file in touched))
+
+
+def pairs(policy: Policy) -> tuple[Held, ...]:
+    """The targets to which a policy gives a lockfile."""
+    return tuple(Held(own.target, own.rules.lock) for own in policy.targets if own.rules.lock is not None)
 
 
 def _belongs(file: str, target: str, lock: str) -> bool:
-    """Whether a file is a target's: itself, in its folder, or its lockfile; also where it, or all of that, is gone."""
-    folder = posixpath.dirname(file) or "."
-    here = {posixpath.normpath(file), posixpath.normpath(folder)}
-    return not here.isdisjoint({posixpath.normpath(target), posixpath.normpath(lock)}) or any(
-        same_place(one, other) for one, other in ((file, target), (folder, target), (file, lock))
+    """Whether a file is a target's: itself, a checkpoint's in its folder, or its lockfile; also where it, or all of that, is gone."""
+    places = [file, posixpath.dirname(file) or "."] if of_checkpoint(file) else [file]
+    return any(
+        posixpath.normpath(one) == posixpath.normpath(other) or same_place(one, other)
+        for one, other in (*((place, target) for place in places), (file, lock))
     )
 
 
@@ -104,14 +104,8 @@ def _left_behind(gone: Iterable[str]) -> Iterator[str]:
     """The lockfiles of models of which a file is gone."""
     for file in gone:
         for lock in (f"{file}{_SUFFIX}", posixpath.join(posixpath.dirname(file), DEFAULT_FILE)):
-            if lock != file and os.path.isfile(lock) and _is_of_models(file):  # noqa: PTH113
+            if lock != file and os.path.isfile(lock) and of_checkpoint(file):  # noqa: PTH113
                 yield lock
-
-
-def _is_of_models(file: str) -> bool:
-    """Whether a file that is gone was a model's by its name."""
-    name = posixpath.basename(file).lower()
-    return name in (FILE, *OTHERS) or name.endswith((*SUFFIXES, INDEX_SUFFIX))
 
 
 def _model_of(lock: str) -> str | None:
@@ -137,8 +131,15 @@ def _locked(lock: str) -> Held:
 def _of_models(models: Iterable[str]) -> Iterator[Held]:
     """The models that have a lockfile: a file its own, else its folder's."""
     for target in models:
-        folder = target if os.path.isdir(target) else posixpath.dirname(target)  # noqa: PTH112
-        for lock in (f"{target}{_SUFFIX}", posixpath.join(folder, DEFAULT_FILE)):
-            if os.path.isfile(lock):  # noqa: PTH113
-                yield Held(target, only_path(posixpath.normpath(lock)))
-                break
+        lock = beside(target)
+        if lock is not None:
+            yield Held(target, only_path(lock))
+
+
+def beside(target: str) -> str | None:
+    """The lockfile that lies beside a model: a file's own, else its folder's; None where there is none."""
+    folder = target if os.path.isdir(target) else posixpath.dirname(target)  # noqa: PTH112
+    for lock in (f"{target}{_SUFFIX}", posixpath.join(folder, DEFAULT_FILE)):
+        if os.path.isfile(lock):  # noqa: PTH113
+            return posixpath.normpath(lock)
+    return None

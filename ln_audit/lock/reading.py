@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from math import copysign, isfinite
@@ -24,12 +25,14 @@ _ROLES = ("final", "block", "embedding", "qk", "other")
 
 def read(path: str) -> Lock:
     """The lockfile at a path. Raises `UsageError` that names the file, the key, what was expected and what was found."""
+    way = "write it with: ln-audit lock TARGET -o FILE; a path in a policy is relative to the policy's folder"
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH110, PTH112, PTH113
+        raise UsageError(f"{path}: expected a lockfile that can be read, found: no ordinary file", hint=way)
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path with a NUL has no Path
             data = file.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         told = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
-        way = "write it with: ln-audit lock TARGET -o FILE; a path in a policy is relative to the policy's folder"
         raise UsageError(f"{path}: expected a lockfile that can be read, found: {told}", hint=way) from error
     return parse(data, path)
 

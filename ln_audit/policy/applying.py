@@ -128,7 +128,11 @@ def _called(called: Sequence[str], policy: Policy) -> Iterator[tuple[str, Rules 
     from ln_audit.policy import paths
 
     for target in called:
-        asked = [own for own in policy.targets if paths.same(own.target, target) or paths.within(target, own.target)]
+        asked = [
+            own
+            for own in policy.targets
+            if any(same(target, own.target) for same in (paths.same, paths.within, paths.linked))
+        ]
         yield from ((target, own.rules) for own in asked)
         if not asked:
             yield target, None

@@ -6,13 +6,25 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import UsageError
+from ln_audit.printable import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ln_audit.demand import Policy
 
 OWN, PROJECT = "ln-audit.toml", "pyproject.toml"
 TOOL = ("tool", "ln-audit")
-_TELLING = (b"ln-audit", b"ln_audit", b"\\u", b"\\x")  # its name in lower case, or an escape that may spell it
+_TELLING = (
+    b"ln-audit",
+    b"ln_audit",
+    b"lnaudit",
+    b"ln audit",
+    b"\\u",
+    b"\\x",
+)  # its name in lower case, or an escape that may spell it
+_NEAR = ("ln_audit.toml", ".ln-audit.toml", ".ln_audit.toml", "lnaudit.toml", "LN-AUDIT.toml", "LN-AUDIT.TOML")
+_MOST_NAMES = 500  # of a folder that are looked at for other spellings: under a millisecond
 _LARGEST = 10_000_000  # bytes of a policy; one of a company with a thousand families would have a third of that
 
 
@@ -51,12 +63,30 @@ def find(folder: str, file: str | None = None) -> Document | None:
         found = _document(file, file, os.path.dirname(file), root)  # noqa: PTH120
         if found is None:
             raise UsageError(f"{file}: expected a table [tool.ln-audit], found none")
+        if found.table == {}:
+            raise UsageError(f"{file}: expected a policy, found no key in it")
         return found
     own = os.path.join(folder, OWN)  # noqa: PTH118 - a folder that is gone has no Path
     project = os.path.join(folder, PROJECT)  # noqa: PTH118
     if os.path.lexists(own):
         return _before(_document(own, OWN, "", ()), project)
+    _refuse_near(folder)
     return _document(project, PROJECT, "", TOOL) if os.path.lexists(project) else None
+
+
+def _refuse_near(folder: str) -> None:
+    """Raises `UsageError` for a file that somebody meant as ln-audit.toml: no reader would find it."""
+    near = next((name for name in _NEAR if os.path.lexists(os.path.join(folder, name))), None)  # noqa: PTH118
+    if near is None:
+        try:
+            with os.scandir(folder or ".") as entries:
+                names = (entry.name for entry, _ in zip(entries, range(_MOST_NAMES), strict=False))
+                near = next((name for name in names if name[-9:].lower() == "udit.toml" and _is_ours(name[:-5])), None)
+        except OSError:
+            return  # a folder that cannot be listed: what has the right name was looked for
+    if near is not None:
+        told = f"{one_line(near)}: expected a policy to be called {OWN}, found it called otherwise, which nothing reads"
+        raise UsageError(told, hint=f"rename it, or name it: --policy {one_line(near)}")
 
 
 def _before(own: Document | None, project: str) -> Document | None:
@@ -99,18 +129,28 @@ def _document(path: str, name: str, folder: str, root: tuple[str, ...]) -> Docum
 
 
 def _misspelt(table: object) -> bool:
-    """Whether somebody meant a policy that no reader would find: [tool.ln_audit], [ln-audit], or a table inside of [[tool]]."""
+    """Whether somebody meant a policy that no reader would find: [tool.ln_audit], [ln-audit], [tools.ln-audit], or in [[tool]]."""
     top = table if isinstance(table, dict) else {}
     tool = top.get(TOOL[0])
     below = tool if isinstance(tool, dict) else {}
     rows = [row for row in tool if isinstance(row, dict)] if isinstance(tool, list) else []
     otherwise = [word for word in below if word != TOOL[1]]
-    return any(_is_ours(word) for word in (*top, *otherwise, *(word for row in rows for word in row)))
+    elsewhere = [key for table in _like_tool(top) for key in table]
+    return any(_is_ours(word) for word in (*top, *otherwise, *elsewhere, *(word for row in rows for word in row)))
+
+
+def _like_tool(top: dict[str, object]) -> Iterator[dict[str, object]]:
+    """The tables that are called like [tool] and are not: [Tool], [tools], [project.tool]."""
+    for table in (top, top.get("project"), top.get(TOOL[0])):
+        for word, value in table.items() if isinstance(table, dict) else ():
+            called = word.strip().lower() in ("tool", "tools")
+            if called and isinstance(value, dict) and not (table is top and word == TOOL[0]):
+                yield value
 
 
 def _is_ours(word: str) -> bool:
-    """Whether a key is our name, in whatever letters."""
-    return word.lower().replace("_", "-") == TOOL[1]
+    """Whether a word is our name, in whatever letters and with whatever between its two halves."""
+    return "".join(letter for letter in word.lower() if letter not in " \t-_.") == "lnaudit"
 
 
 def _bytes(path: str, name: str) -> bytes:

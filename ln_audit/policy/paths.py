@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import quote
+import posixpath
+from urllib.parse import quote, unquote, urlsplit
 
 from ln_audit.sources import hub_target
 
 _PATH_STARTS = (".", "/", "~", "\\")  # what nobody writes who means a model's name
+_MOST_NAMES = 2_000  # of a folder that are looked at
 _PACKAGED = "sample"
 
 
@@ -28,8 +30,8 @@ def target(word: str, folder: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two targets are the same: the same word, the same path, or the same file of the same repository."""
-    if one == other:
+    """Whether two targets are the same: the same word, path, web address, or file of the same repository."""
+    if one == other or _address(one) == _address(other) is not None:
         return True
     places = _place(one), _place(other)
     if places != (None, None):  # what exists here is no model on the Hub, whatever it is called
@@ -59,6 +61,32 @@ def within(file: str, folder: str) -> bool:
     return inner[0] == outer[0] and outer[1] is None and "/" not in inner[1]
 
 
+def linked(folder: str, target: str) -> bool:
+    """Whether all weights at the top of `folder` are those of `target`, a folder or a file that lies elsewhere: by links."""
+    if within(target, folder) or not os.path.isdir(os.path.expanduser(folder)):  # noqa: PTH111, PTH112
+        return False
+    found = _weights(folder)
+    return bool(found) and found <= _weights(target)
+
+
+def _weights(target: str) -> frozenset[str]:
+    """Where the weights at the top of a folder, or those of one file, are in the end; none for what is not on this machine."""
+    from ln_audit.formats import FORMATS
+    from ln_audit.formats.unread import holds_weights
+
+    place = _place(target)
+    if place is None or not os.path.isdir(place):  # noqa: PTH112
+        return frozenset() if place is None else frozenset({place})
+    suffixes = tuple(suffix for each in FORMATS for suffix in each.SUFFIXES)
+    try:
+        with os.scandir(place) as entries:
+            names = [entry.name for entry, _ in zip(entries, range(_MOST_NAMES), strict=False)]
+    except OSError:
+        return frozenset()
+    paths = (os.path.join(place, name) for name in names if name.lower().endswith(suffixes) and holds_weights(name))  # noqa: PTH118
+    return frozenset(os.path.realpath(path) for path in paths)
+
+
 def of_called(file: str, called: str) -> str:
     """A file as the policy names it, of the revision of a repository that a call names whole."""
     if _place(file) is not None or _repository(file) is None:
@@ -73,6 +101,19 @@ def _place(word: str) -> str | None:
     """Where something of that name is on this machine."""
     path = os.path.expanduser(word)  # noqa: PTH111
     return os.path.realpath(path) if "://" not in word and word != _PACKAGED and os.path.lexists(path) else None
+
+
+def _address(word: str) -> tuple[str, str, int | None, str, str] | None:
+    """A web address in one spelling: scheme, host, port, path and query; None for what is none."""
+    if not word.lower().startswith(("http://", "https://")):
+        return None
+    try:
+        parts = urlsplit(word)
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    except ValueError:
+        return None
+    path = posixpath.normpath("/" + unquote(parts.path).lstrip("/"))
+    return parts.scheme, (parts.hostname or "").rstrip("."), port, path, parts.query
 
 
 def _repository(word: str) -> tuple[str, str | None] | None:

@@ -43,8 +43,9 @@ def told(folder: str, file: str | None) -> str:
         if demand.config is not None and not os.path.isfile(demand.config):  # noqa: PTH113
             raise UsageError(f"{policy.path}: config of {target}: expected a file, found none at {demand.config}")
     warnings = [f"  ! {one_line(each)}" for each in _warnings(policy)]
+    count = f", {len(warnings)} warning{'s' * (len(warnings) > 1)}" if warnings else ""
     lines = [
-        f"OK  {one_line(policy.path)}, SHA-256 {policy.sha256}",
+        f"OK{count}  {one_line(policy.path)}, SHA-256 {policy.sha256}",
         *(f"  {one_line(each)}" for each in _asked(policy)),
     ]
     return "\n".join([*lines, *(["warnings:", *warnings] if warnings else [])]) + "\n"

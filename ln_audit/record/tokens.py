@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,8 @@ def read(path: str, vocabulary: int) -> Ids:
     """Ids of a `.npy` file, mapped into memory, or of a text of numbers. Raises `UsageError`."""
     import numpy as np
 
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - a pipe can be read once, if ever
+        raise UsageError(f"--tokens {path}: expected an array (.npy) or a text of token ids, found: no ordinary file")
     try:
         with Path(path).open("rb") as file:
             is_array = file.read(6) == b"\x93NUMPY"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import pytest
 
@@ -80,6 +81,9 @@ def test_a_given_config_that_cannot_be_opened_is_a_wrong_call(tmp_path):
         with pytest.raises(UsageError) as caught:
             read_config(MemorySource({}), str(path))
         assert caught.value.message == f"--config {path}: expected a file to read, found {reason}"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="expected a file to read, found no ordinary one"):
+        read_config(MemorySource({}), str(tmp_path / "pipe"))
     with pytest.raises(UsageError, match="found no path"):
         read_config(MemorySource({}), "a\0b")
 

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from ln_audit import cli
-from ln_audit.hooks.changed import has_weights, targets
+from ln_audit.hooks.changed import has_weights, of_checkpoint, targets
 from tests.formats import torch_files
 from tests.shared import FIXTURES
 
@@ -139,3 +139,19 @@ def test_a_checkpoint_that_is_not_read_cannot_be_told_and_is_no_pass(repo):
     (repo / "flax_model.msgpack").write_bytes(b"\x81\xa1a\x01")
     (target,) = targets(["flax_model.msgpack"])
     assert cli.main(["verify", target, "--quiet"]) == 3
+
+
+def test_a_file_of_a_checkpoint_is_told_by_its_name_as_the_hooks_pattern_does():
+    names = [
+        "config.json",
+        "a/params.json",
+        "M.SafeTensors",
+        "a.gguf",
+        "a.onnx_data",
+        "x.ckpt.data-00000-of-00001",
+        "f.msgpack",
+    ]
+    assert [of_checkpoint(name) for name in [*names, "pytorch_model.bin.index.json"]] == [True] * 8
+    assert not any(
+        of_checkpoint(name) for name in ("README.md", "tokenizer.json", "a.lock", "x.py", "data", ".gitignore")
+    )

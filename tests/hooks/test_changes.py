@@ -72,3 +72,16 @@ def test_where_git_is_not_or_there_is_no_repository(tmp_path, repo, monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="git: expected it to tell what changes, found: .*git"):
         changes.in_repository()
+
+
+def test_what_a_file_held_before_the_commit(repo, monkeypatch):
+    assert changes.before("a") is None
+    commit(repo)
+    held = (repo / "a").read_bytes()
+    (repo / "a").unlink()
+    (repo / "new").write_text("x")
+    run(repo, "git", "add", "--all")
+    assert (changes.before("a"), changes.before(str(repo / "a")), changes.before("new")) == (held, held, None)
+    assert changes.before("../outside") is None
+    monkeypatch.chdir(repo / "sub")
+    assert (changes.before("../a"), changes.before("a")) == (held, None)

@@ -1,5 +1,6 @@
 """Data under a checkpoint's suffix is told by its content; what cannot be told is a checkpoint."""
 
+import os
 import zipfile
 
 import h5py
@@ -98,3 +99,8 @@ def test_what_cannot_be_read_is_no_data(here):
     assert beginning("gone.h5", 4) is None
     assert beginning("a\0b", 4) is None
     assert beginning(measured("a.h5"), 4) == b"\x89HDF"
+
+
+def test_a_pipe_is_not_waited_for(here):
+    os.mkfifo("x.bin")
+    assert (beginning("x.bin", 4), is_data("x.bin")) == (None, False)

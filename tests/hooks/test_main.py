@@ -143,3 +143,26 @@ def test_a_lockfile_that_lies_beside_and_is_the_policys_is_held_once(tracked, ca
     (tracked / "ln-audit.toml").write_text('[[target]]\ntarget = "good"\nlock = "good/ln-audit.lock"\n')
     assert main(["lock", "--quiet", "good/config.json"]) == 0
     assert capsys.readouterr().out.count("PASS") == 1
+
+
+@pytest.mark.parametrize("policy", ["", '[[target]]\ntarget = "."\nlock = "ln-audit.lock"\n'])
+def test_a_commit_that_touches_no_checkpoint_holds_none_at_the_root_of_the_repository(tracked, policy, capsys):
+    for name in ("model.safetensors", "config.json", "ln-audit.lock"):
+        (tracked / "good" / name).rename(tracked / name)
+    if policy:
+        (tracked / "ln-audit.toml").write_text(policy)
+    stage(tracked)
+    git(tracked, "git", "commit", "--quiet", "--no-verify", "--message", "y")
+    for name in ("README.md", ".gitattributes", "train.py", "tokenizer.json"):
+        (tracked / name).write_text("x")
+    (tracked / "web" / "config.json").unlink()
+    stage(tracked)
+    told = "ln-audit: the changed files belong to no checkpoint that is held to anything\n"
+    for words in (["lock"], ["lock", "README.md", "train.py"]):
+        assert (main(words), *capsys.readouterr()) == (0, "", told)
+    shutil.copy(FIXTURES / "good" / "gpt2-negative-gain" / "model.safetensors", tracked / "model.safetensors")
+    stage(tracked)
+    assert main(["lock", "--quiet"]) == 1
+    (tracked / "model.safetensors").unlink()
+    stage(tracked)
+    assert main(["lock", "--quiet"]) == 2

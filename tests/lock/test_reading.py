@@ -1,5 +1,6 @@
 """A lockfile is read strictly: what is wrong with it is told with its place, and nothing in it does any harm."""
 
+import os
 import time
 
 import pytest
@@ -151,6 +152,12 @@ def test_a_damaged_lock_is_read_or_refused_and_never_anything_else(good, data):
 def test_any_bytes_are_refused(data):
     with pytest.raises(UsageError):
         parse(data, "l")
+
+
+def test_a_pipe_is_no_lockfile_and_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "f.lock")
+    with pytest.raises(UsageError, match=r"f\.lock: expected a lockfile that can be read, found: no ordinary file"):
+        read(str(tmp_path / "f.lock"))
 
 
 RELEASED = sorted((FIXTURES / "released").glob("*/*.lock"))

@@ -29,6 +29,13 @@ from tests.test_cli import run
         "[tool.LN-Audit]\nstrict = true\n",
         "[ln-audit]\nstrict = true\n",
         "[tool.ruff]\n[ln_audit]\nstrict = true\n",
+        "[Tool.ln-audit]\nstrict = true\n",
+        "[tools.ln-audit]\nstrict = true\n",
+        "[tool.lnaudit]\nstrict = true\n",
+        '[tool."ln-audit "]\nstrict = true\n',
+        '[" tool"."ln audit"]\nstrict = true\n',
+        "[project.tool.ln-audit]\nstrict = true\n",
+        "[tool.tool.ln-audit]\nstrict = true\n",
     ],
 )
 def test_a_policy_that_would_be_ignored_is_refused_however_it_is_spelt(tmp_path, content):
@@ -55,6 +62,7 @@ def test_a_policy_file_is_refused_as_a_dangling_link_or_a_folder(tmp_path):
         "# [tool.ln-audit]\n",
         "tool = 3 # ln-audit",
         "[[tool]]\nx = 3 # ln-audit",
+        "[project.scripts]\nln-audit = 'x'\n[tool.poetry.dependencies]\nln-audit = '1'\n[tools]\nx = 'ln-audit'\n",
         "[dependency-groups]\nln-audit = ['ln-audit']\n[tool.uv.sources]\nln-audit = {}\n",
     ],
 )
@@ -176,3 +184,37 @@ def test_where_there_is_none_nothing_that_reads_one_is_imported(tmp_path):
     )
     made = run(sys.executable, "-c", code, cwd=tmp_path)
     assert made.stderr == "0 ['ln_audit.policy.applying', 'ln_audit.policy.found']\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["ln_audit.toml", "LN-AUDIT.toml", ".ln-audit.toml", "lnaudit.toml", "Ln_Audit.Toml", "ln audit.toml"]
+)
+def test_a_policy_file_of_nearly_the_right_name_is_refused_with_the_right_one(tmp_path, name):
+    (tmp_path / "pyproject.toml").write_text("[tool.ln-audit]\nstrict = true\n")
+    (tmp_path / name).write_text("strict = true\n")
+    with pytest.raises(UsageError) as caught:
+        read(str(tmp_path))
+    told = f"{name}: expected a policy to be called ln-audit.toml, found it called otherwise, which nothing reads"
+    assert (caught.value.message, caught.value.hint) == (told, f"rename it, or name it: --policy {name}")
+    named = read(str(tmp_path), str(tmp_path / name))
+    assert named is not None
+    assert named.rules.strict
+    (tmp_path / "ln-audit.toml").write_text("strict = true\n")
+    own = find(str(tmp_path))
+    assert own is not None
+    assert own.path == "ln-audit.toml"
+
+
+def test_files_that_only_begin_or_end_like_it_are_nobodys_policy(tmp_path):
+    for name in ("ln-audit.toml.bak", "my-ln-audit.toml", "ln-audit.lock", "ln-audit.yaml", "audit.toml"):
+        (tmp_path / name).write_text("strict = true\n")
+    assert read(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("p.toml", ""), ("p.toml", "# x\n"), ("pyproject.toml", "[tool.ln-audit]\n")]
+)
+def test_a_policy_that_is_named_and_asks_for_nothing_is_refused(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UsageError, match=f"{name}: expected a policy, found no key in it"):
+        read(".", str(tmp_path / name))

@@ -69,6 +69,13 @@ def test_files_are_beside_it_or_absolute(here):
         ("sample", "./sample", False),
         ("none", "./none.gguf", False),
         ("https://host/f", "https://host/g", False),
+        ("https://host/a/f", "HTTPS://HOST:443//a/./b/../%66#x", True),
+        ("http://host:80/f", "http://user:secret@host./%2E/f", True),
+        ("https://host/f?sig=x", "https://host/f?sig=y", False),
+        ("https://host/f", "https://host:8443/f", False),
+        ("https://host/f", "http://host/f", False),
+        ("https://host:x/f", "https://host:y/f", False),
+        ("https://[x/f", "https://[y/f", False),
         ("hf://datasets/x", "hf://datasets/y", False),
         ("hf://a/../b", "hf://a/../c", False),
     ],
@@ -124,3 +131,21 @@ def test_which_file_is_of_what_a_target_names_whole(file, folder, expected, here
 )
 def test_a_file_of_a_called_repository_is_that_of_the_called_revision(file, called, expected, here):
     assert paths.of_called(file, called) == expected
+
+
+def test_a_folder_of_links_to_the_weights_of_another_is_that_one(here):
+    for name in ("a.safetensors", "b.safetensors", "config.json", "optimizer.pt"):
+        (here / "ci" / "model" / name).touch()
+        (here / "org" / "shadow" / name).symlink_to(here / "ci" / "model" / name)
+    (here / "gpt2" / "own.safetensors").touch()
+    assert paths.linked("org/shadow", "ci/model")
+    assert paths.linked("./ci/model", "org/shadow")
+    assert not paths.linked("org/shadow", "gpt2")
+    assert not paths.linked("org/shadow/a.safetensors", "ci/model")
+    assert not paths.linked("ci", "ci")
+    assert not paths.linked("org/shadow", "org/name")
+    (here / "org" / "shadow" / "b.safetensors").unlink()
+    assert paths.linked("org/shadow", "ci/model")
+    assert paths.linked("org/shadow", "ci/model/a.safetensors")
+    (here / "org" / "shadow" / "c.safetensors").touch()
+    assert not paths.linked("org/shadow", "ci/model")

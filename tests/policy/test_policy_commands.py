@@ -64,8 +64,9 @@ def checked(path, text: str) -> int:
 
 
 def unknown(text: str) -> bool:
-    """Whether a policy has a key at its top that is none."""
-    return bool(set(tomllib.loads(text)) - set(POLICY))
+    """Whether a policy has a key at its top that is none, or no key at all."""
+    keys = set(tomllib.loads(text))
+    return not keys or bool(keys - set(POLICY))
 
 
 FUZZ = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

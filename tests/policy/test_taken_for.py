@@ -11,6 +11,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gemma").mkdir()
+    (tmp_path / "sub" / "model").mkdir(parents=True)
     (tmp_path / "model.gguf").write_bytes(b"")
     (tmp_path / "dangling").symlink_to("nowhere")
 
@@ -47,6 +48,9 @@ def test_a_target_is_a_place_here_or_a_model_elsewhere(target, revision, said):
         ("https://host/x", ""),
         ("org/name", ""),
         ("gema", "no such path on this machine: did you mean gemma?"),
+        ("GEMMA", "no such path on this machine: did you mean gemma?"),
+        ("sub/Model", "no such path on this machine: did you mean sub/model?"),
+        ("none/Model", ""),
         ("./gema", "nothing is there now: did you mean ./gemma?"),
         ("a/b/c", "nothing is there now: there is no folder a/b either"),
     ],

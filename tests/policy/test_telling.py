@@ -58,7 +58,7 @@ def test_everything_that_it_asks_for_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ln-audit.toml").write_text(POLICY)
     assert told(".", None).splitlines() == [
-        f"OK  ln-audit.toml, SHA-256 {hashlib.sha256(POLICY.encode()).hexdigest()}",
+        f"OK, 7 warnings  ln-audit.toml, SHA-256 {hashlib.sha256(POLICY.encode()).hexdigest()}",
         "  families: only gpt2",
         "  revisions: a model on the Hub must be given by its commit",
         "  required: all, resolving-power: where one is skipped, the verdict is incomplete",

@@ -1,5 +1,7 @@
 """Token ids come from a file or by chance, and in segments of bounded length."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,9 @@ def test_chance_is_drawn_when_it_is_asked_for():
 def test_segments():
     found = list(tokens.segments(np.arange(5, dtype=np.uint16), 2))
     assert [(each.tolist(), each.dtype) for each in found] == [([0, 1], "int64"), ([2, 3], "int64"), ([4], "int64")]
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "ids")
+    with pytest.raises(UsageError, match="expected an array .* of token ids, found: no ordinary file"):
+        tokens.read(str(tmp_path / "ids"), 10)
