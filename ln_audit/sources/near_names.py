@@ -25,7 +25,7 @@ def hint(spec: str) -> str:
     from difflib import get_close_matches  # only after something went wrong
 
     near = list(dict.fromkeys(get_close_matches(name[:_LONGEST], names, n=2)))
-    where = printable(told) if told else "the working directory"
+    where = "the working directory" if told in ("", ".") else printable(told)
     if near:
         return f"{_MEANT}{' or '.join(printable(os.path.join(told, each)) for each in near)}?"  # noqa: PTH118
     shown = [printable(each, _LONGEST) for each in sorted(names) if not each.startswith(".")]

@@ -92,7 +92,7 @@ def test_everything_that_it_asks_for_is_said(tmp_path, monkeypatch):
         "  ! family.acme: described, and not among the allowed `families`",
         "  ! org/name: recordings: no file run.safetensors is there now",
         "  ! org/other@main: revisions: it is given by main, not by its commit: it will fail (LN304)",
-        "  ! ./local: taken for a path on this machine; nothing is there now: . holds ln-audit.toml",
+        "  ! ./local: taken for a path on this machine; nothing is there now: the working directory holds ln-audit.toml",
         "  ! ./local: revisions: this is no model on the Hub and has no commit: it will fail (LN304)",
         "  ! hf://a/b/../c: hf://a/b/../c: expected a file name inside the folder, found '../c'",
     ]
