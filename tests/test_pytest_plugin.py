@@ -272,4 +272,4 @@ def test_a_mistyped_option_of_the_marker_has_a_hint(run):
         """
     )
     made.assert_outcomes(failed=1)
-    made.stdout.fnmatch_lines(["ln-audit: option: expected one of *found agianst", "→ did you mean against[?]"])
+    made.stdout.fnmatch_lines(["ln-audit: option: expected one of *found agianst: did you mean against[?]"])
