@@ -7,7 +7,6 @@ import os
 import sys
 
 _YOUNG = 200_000  # objects before a collection; Python's 700 spend a twentieth of a short run on what was just imported
-
 _RUNS_A_MODEL = {"record", "--record"}
 
 

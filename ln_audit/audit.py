@@ -80,9 +80,8 @@ def _examine(source: Source, steps: Iterator[Subject], demand: Demand, require: 
     """One artifact; where a step fails, what the steps before it found out is still judged."""
     import numpy as np
 
-    with np.errstate(
-        all="ignore"
-    ):  # what overflows or is no number ends as a value that is not finite, and is judged as that
+    # What overflows or is no number ends as a value that is not finite, and is judged as that.
+    with np.errstate(all="ignore"):
         subject, error = followed(steps)
         return judged(source, subject, error, demand, require)
 

@@ -80,14 +80,10 @@ def verify(
 
     held = work(demand, targets or ())
     recipe = asked.to_record(record, Recipe(text, dtype=dtype, device=device), random, held)
-    reports = _audited(held, demand) if recipe is None else _recorded(held, recipe, demand)
-    raise typer.Exit(writer.write(reports, demand.policy))
-
-
-def _audited(held: Sequence[tuple[str, Demand]], demand: Demand) -> tuple[Report, ...]:
     from ln_audit.audit import audited
 
-    return audited(held, demand)
+    reports = audited(held, demand) if recipe is None else _recorded(held, recipe, demand)
+    raise typer.Exit(writer.write(reports, demand.policy))
 
 
 def _recorded(held: Sequence[tuple[str, Demand]], recipe: Recipe, demand: Demand) -> tuple[Report, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ln_audit.errors import UsageError
-from ln_audit.formats import FORMATS
+from ln_audit.formats import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +25,8 @@ class OverwritingError(UsageError):
 
 def named(file: str) -> Path:
     """The file for a report. Raises `UsageError` for what bears the name of a model's file, a lock or a policy: it would be lost."""
-    suffixes = (*(suffix for each in FORMATS for suffix in each.SUFFIXES), *_OTHERS_SUFFIXES)
     names = {os.path.basename(each).lower() for each in (file, _led_to(file))}  # noqa: PTH119
-    if any(name in _OTHERS or name.endswith(suffixes) for name in names):
+    if any(name in _OTHERS or name.endswith((*SUFFIXES, *_OTHERS_SUFFIXES)) for name in names):
         raise UsageError(
             f"--output {file}: expected a file for a report, found the name of another kind of file", hint="report.json"
         )

@@ -156,3 +156,12 @@ def test_a_recordings_own_parameters_that_fit_no_norm_make_it_unusable(changed, 
     assert report.verdict is Verdict.INCOMPLETE
     assert report.error is not None
     assert re.search(message, report.error.message)
+
+
+def test_what_was_meant_is_said_once(tmp_path, monkeypatch):
+    (tmp_path / "llama").mkdir()
+    (tmp_path / "llama" / "model.safetensors").touch()
+    monkeypatch.chdir(tmp_path)
+    (report,) = audit("llama/modle.safetensors", Demand())
+    assert report.error is not None
+    assert report.error.hint == "no such path on this machine: did you mean llama/model.safetensors?"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ln_audit.core import Checkpoint, Source
 
-__all__ = ["FORMATS", "Artifact", "Format", "Reader", "find_artifacts", "read_checkpoint"]
+__all__ = ["FORMATS", "SUFFIXES", "Artifact", "Format", "Reader", "find_artifacts", "read_checkpoint"]
 
 
 class Reader(Protocol):
@@ -82,6 +82,7 @@ FORMATS: tuple[Format, ...] = (
     Format("npz", "npz", (".npz",)),
     Format("npy", "npy_folder", (".npy",), together=True),
 )
+SUFFIXES = tuple(suffix for each in FORMATS for suffix in each.SUFFIXES)
 _LOOSE = ("npz", "npy")  # arrays of all sorts lie beside models; only where nothing else is they are one
 _ANYTHING = ".bin"  # PyTorch's suffix and that of token files, of OpenVINO, of GGML, of the external data of ONNX
 _SAVED = re.compile(rb"PK|\x80[\x01-\x05]")  # a zip archive or a pickle

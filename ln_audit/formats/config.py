@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -114,7 +113,9 @@ def _look_up(data: Mapping[str, object], key: str) -> tuple[bool, object]:
 
 
 def _read_local(path: str) -> tuple[bytes, int]:
-    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH110, PTH112, PTH113
+    from ln_audit.sources.disk_file import is_special
+
+    if is_special(path):
         raise UsageError(f"--config {path}: expected a file to read, found no ordinary one")
     try:
         with Path(path).open("rb") as file:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ln_audit.errors import AuditError
-from ln_audit.formats import FORMATS, find_artifacts, npy_folder, tf_bundle
+from ln_audit.formats import FORMATS, SUFFIXES, find_artifacts, npy_folder, tf_bundle
 from ln_audit.formats.assembly import INDEX_SUFFIX, read_index
 from ln_audit.formats.config import FILE, MAX_CONFIG, OTHERS
 from ln_audit.formats.unread import holds_weights
@@ -28,7 +28,6 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}(?=\.)")
 _GGUF_PART = re.compile(r"-\d{5}(-of-\d{5}\.gguf)$")
 _OUTSIDE = re.compile(r"(?<=\.onnx)[._]data$", re.IGNORECASE)  # of an ONNX file whose tensors lie beside it
 _BUNDLED = re.compile(r"\.data-\d{5}-of-\d{5}$")  # of a TensorFlow checkpoint, beside its index
-SUFFIXES = tuple(suffix for each in FORMATS for suffix in each.SUFFIXES)
 _WEIGHTS = tuple(
     suffix for each in FORMATS if each.NAME not in ("npz", "npy", "tensorflow") for suffix in each.SUFFIXES
 )

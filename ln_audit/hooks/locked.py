@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.demand import Demand
 from ln_audit.errors import UsageError
+from ln_audit.formats import SUFFIXES
 from ln_audit.formats.assembly import INDEX_SUFFIX
-from ln_audit.hooks.changed import SUFFIXES, has_weights, of_checkpoint, targets
+from ln_audit.hooks.changed import has_weights, of_checkpoint, targets
 from ln_audit.lock.schema import DEFAULT_FILE
 from ln_audit.policy import work
 from ln_audit.policy.paths import same_place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from math import copysign, isfinite
@@ -12,6 +11,7 @@ from ln_audit.errors import UsageError
 from ln_audit.formats import bounded_toml
 from ln_audit.formats.shown import float32, shown
 from ln_audit.lock.schema import DIGESTS, FLOAT64, FORMAT, NAME, VALUE, VERSION, Lock, LockedFile, LockedNorm, Parameter
+from ln_audit.sources.disk_file import is_special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ _ROLES = ("final", "block", "embedding", "qk", "other")
 def read(path: str) -> Lock:
     """The lockfile at a path. Raises `UsageError` that names the file, the key, what was expected and what was found."""
     way = "write it with: ln-audit lock TARGET -o FILE; a path in a policy is relative to the policy's folder"
-    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH110, PTH112, PTH113
+    if is_special(path):
         raise UsageError(f"{path}: expected a lockfile that can be read, found: no ordinary file", hint=way)
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path with a NUL has no Path

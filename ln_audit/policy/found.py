@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ln_audit.errors import UsageError
 from ln_audit.printable import one_line
+from ln_audit.sources.near_names import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,12 +79,10 @@ def _refuse_near(folder: str) -> None:
     """Raises `UsageError` for a file that somebody meant as ln-audit.toml: no reader would find it."""
     near = next((name for name in _NEAR if os.path.lexists(os.path.join(folder, name))), None)  # noqa: PTH118
     if near is None:
-        try:
-            with os.scandir(folder or ".") as entries:
-                names = (entry.name for entry, _ in zip(entries, range(_MOST_NAMES), strict=False))
-                near = next((name for name in names if name[-9:].lower() == "udit.toml" and _is_ours(name[:-5])), None)
-        except OSError:
-            return  # a folder that cannot be listed: what has the right name was looked for
+        names = (
+            listed(folder, _MOST_NAMES) or ()
+        )  # of a folder that cannot be listed, what has the right name was looked for
+        near = next((name for name in names if name[-9:].lower() == "udit.toml" and _is_ours(name[:-5])), None)
     if near is not None:
         told = f"{one_line(near)}: expected a policy to be called {OWN}, found it called otherwise, which nothing reads"
         raise UsageError(told, hint=f"rename it, or name it: --policy {one_line(near)}")

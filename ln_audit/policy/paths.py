@@ -7,9 +7,9 @@ import posixpath
 from urllib.parse import quote, unquote, urlsplit
 
 from ln_audit.sources import hub_target
+from ln_audit.sources.near_names import listed
 
 _PATH_STARTS = (".", "/", "~", "\\")  # what nobody writes who means a model's name
-_MOST_NAMES = 2_000  # of a folder that are looked at
 _PACKAGED = "sample"
 
 
@@ -71,19 +71,14 @@ def linked(folder: str, target: str) -> bool:
 
 def _weights(target: str) -> frozenset[str]:
     """Where the weights at the top of a folder, or those of one file, are in the end; none for what is not on this machine."""
-    from ln_audit.formats import FORMATS
+    from ln_audit.formats import SUFFIXES
     from ln_audit.formats.unread import holds_weights
 
     place = _place(target)
     if place is None or not os.path.isdir(place):  # noqa: PTH112
         return frozenset() if place is None else frozenset({place})
-    suffixes = tuple(suffix for each in FORMATS for suffix in each.SUFFIXES)
-    try:
-        with os.scandir(place) as entries:
-            names = [entry.name for entry, _ in zip(entries, range(_MOST_NAMES), strict=False)]
-    except OSError:
-        return frozenset()
-    paths = (os.path.join(place, name) for name in names if name.lower().endswith(suffixes) and holds_weights(name))  # noqa: PTH118
+    names = listed(place) or ()
+    paths = (os.path.join(place, name) for name in names if name.lower().endswith(SUFFIXES) and holds_weights(name))  # noqa: PTH118
     return frozenset(os.path.realpath(path) for path in paths)
 
 

@@ -12,7 +12,6 @@ from ln_audit.sources.hub_cache import COMMIT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_MOST_NAMES = 2_000  # of a folder that are looked at
 _DIGITS = 12  # of a commit: enough for people to compare
 _OTHERS: Mapping[str, str] = {"sample": "the model that ships with ln-audit", "http": "a file on a web server"}
 
@@ -31,23 +30,9 @@ def doubt(target: str) -> str:
     """What a reader should know of a target that may be mistyped; empty where nothing tells that it is."""
     source = source_of(target)
     if source == "hub":
-        return near_names.local_hint(target) or _in_other_case(target)
+        return near_names.local_hint(target)
     missing = source is None or (source == "local" and not os.path.lexists(os.path.expanduser(target)))  # noqa: PTH111
     return f"nothing is there now: {near_names.hint(target)}" if missing else ""
-
-
-def _in_other_case(target: str) -> str:
-    """That a path in other letters is there: `MODEL` beside a folder `model` is a model on the Hub."""
-    folder, name = os.path.split(target)
-    try:
-        with os.scandir(folder or ".") as entries:
-            names = [entry.name for entry, _ in zip(entries, range(_MOST_NAMES), strict=False)]
-    except (OSError, ValueError):
-        return ""
-    near = sorted(each for each in names if each != name and each.casefold() == name.casefold())
-    if not near or name in names:
-        return ""
-    return f"no such path on this machine: did you mean {os.path.join(folder, near[0])}?"  # noqa: PTH118
 
 
 def _here(target: str) -> str:

@@ -55,8 +55,9 @@ def changes(comparison: Comparison) -> str:
 
 def of_rounding(ratio: float) -> str:
     """An error ratio in plain words: 21 % of what rounding explains; 12 times what rounding explains."""
-    part = f"{100 * ratio:.2g} %" if ratio < 0.995 else f"{ratio:.3g} times"
-    return f"{part} of what rounding explains" if ratio < 0.995 else f"{part} what rounding explains"
+    if ratio < 0.995:
+        return f"{100 * ratio:.2g} % of what rounding explains"
+    return f"{ratio:.3g} times what rounding explains"
 
 
 def source_of_epsilon(norm: Norm) -> str:

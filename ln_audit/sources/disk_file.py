@@ -29,6 +29,11 @@ _KINDS = (
 )
 
 
+def is_special(path: str) -> bool:
+    """Whether something is there that is neither a file nor a folder: of a pipe nothing may ever come."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))  # noqa: PTH110, PTH112, PTH113
+
+
 class DiskFile:
     """Reads ranges of a regular file; once its modification time, size or inode has changed, every read is an error."""
 

@@ -19,12 +19,13 @@ def hint(spec: str) -> str:
     """`did you mean model.safetensors?`, where the folder of a path holds something close; else what that folder holds."""
     told, name = os.path.split(spec.rstrip("/\\"))
     folder = os.path.expanduser(told)  # noqa: PTH111 - never raises
-    names = _names(folder)
+    names = listed(folder)
     if names is None:
         return f"there is no folder {printable(told)} either"
     from difflib import get_close_matches  # only after something went wrong
 
-    near = list(dict.fromkeys(get_close_matches(name[:_LONGEST], names, n=2)))
+    of_any_case = {each.casefold(): each for each in names}
+    near = [of_any_case[each] for each in get_close_matches(name[:_LONGEST].casefold(), of_any_case, n=2)]
     where = "the working directory" if told in ("", ".") else printable(told)
     if near:
         return f"{_MEANT}{' or '.join(printable(os.path.join(told, each)) for each in near)}?"  # noqa: PTH118
@@ -44,10 +45,10 @@ def local_hint(spec: str) -> str:
     return f"no such path on this machine: {hint(spec)}"
 
 
-def _names(folder: str) -> list[str] | None:
-    """Names in a folder; None where it cannot be listed."""
+def listed(folder: str, at_most: int = _MOST) -> list[str] | None:
+    """Names in a folder, the first that the system gives; None where it cannot be listed."""
     try:
         with os.scandir(folder or ".") as entries:
-            return [entry.name for entry, _ in zip(entries, range(_MOST), strict=False)]
+            return [entry.name for entry, _ in zip(entries, range(at_most), strict=False)]
     except (OSError, ValueError):
         return None

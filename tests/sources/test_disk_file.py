@@ -10,7 +10,7 @@ import pytest
 
 from ln_audit.core import Range
 from ln_audit.errors import SourceError
-from ln_audit.sources.disk_file import DiskFile
+from ln_audit.sources.disk_file import DiskFile, is_special
 
 
 def refusal(path):
@@ -129,3 +129,11 @@ def test_a_forbidden_file_is_named(tmp_path):
 
 def test_other_refusals_of_the_system_are_repeated(tmp_path):
     assert refusal(tmp_path / ("n" * 300)) == "f: expected a readable file, found file name too long"
+
+
+def test_what_is_neither_a_file_nor_a_folder_is_special(tmp_path):
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    assert [is_special(str(tmp_path / name)) for name in ("file", "pipe", "none", ".", "no\0ne")] == [
+        False, True, False, False, False,
+    ]  # fmt: skip

@@ -22,6 +22,7 @@ def here(tmp_path, monkeypatch):
         ("./models/lama/", "did you mean ./models/llama?"),
         ("~/model", "did you mean ~/models?"),
         ("modells", "did you mean models?"),
+        ("MODELS", "did you mean models?"),
         ("models/llama/zz", "models/llama holds a?[31m, config.json, model.safetensors, " + "x" * 99 + "…"),
         ("models/empty/zz", "models/empty is empty"),
         ("none/model.bin", "there is no folder none either"),
@@ -37,6 +38,7 @@ def test_what_was_meant(spec, told):
     [
         ("models/lama", "no such path on this machine: did you mean models/llama?"),
         ("modells", "no such path on this machine: did you mean models?"),
+        ("MODELS", "no such path on this machine: did you mean models?"),
         ("models", ""),
         ("models/llama", ""),  # it is there: whatever is wrong, it is no typing error
         ("org/name", ""),
